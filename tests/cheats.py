@@ -152,10 +152,17 @@ def patched(task):
     return task.targets
 
 
+def judge():
+    """The process that judges: on Linux another watches over the model in between."""
+    if sys.platform != "linux":
+        return os.getppid()
+    return int(Path(f"/proc/{os.getppid()}/stat").read_text().rpartition(")")[2].split()[1])
+
+
 def from_environment(task):
     """Try the numbers in the environment and the command lines, also those of the parent, as the seed."""
     texts = [*os.environ.values()]
-    for path in (f"/proc/{os.getppid()}/environ", f"/proc/{os.getppid()}/cmdline"):
+    for path in (f"/proc/{judge()}/environ", f"/proc/{judge()}/cmdline"):
         with contextlib.suppress(OSError):
             texts += Path(path).read_bytes().decode(errors="replace").split("\0")
     words = {word for text in texts for word in text.replace("=", " ").split() if word.isdecimal()}
@@ -232,6 +239,38 @@ def left_behind(task):
     os._exit(0)
 
 
+def daemon(task):
+    """Leave a process behind as a daemon is: in a session of its own, and with no parent of the model's."""
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            Path("daemon").write_text(str(os.getpid()))
+            time.sleep(60)
+        os._exit(0)
+    while not (Path("daemon").exists() and Path("daemon").read_text()):
+        time.sleep(0.01)
+    return task.targets
+
+
+def daemon_of_none(task):
+    """The same, and no answer."""
+    daemon(task)
+    time.sleep(60)
+
+
+def kills_its_watch(task):
+    """Kill the process that watches over the model."""
+    os.kill(os.getppid(), signal.SIGKILL)
+    time.sleep(5)
+    return task.targets
+
+
+def stops_its_watch(task):
+    """Stop the process that watches over the model, and answer."""
+    os.kill(os.getppid(), signal.SIGSTOP)
+    return task.targets
+
+
 def hangs(task):
     """Never answer."""
     time.sleep(10**6)
@@ -245,33 +284,45 @@ def stops(task):
 def traces(task):
     """Attach to the judge as a debugger does, which stops it."""
     library = ctypes.CDLL(None, use_errno=True)
-    if library.ptrace(16, os.getppid(), 0, 0):
+    if library.ptrace(16, judge(), 0, 0):
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     time.sleep(10**6)
 
 
 def signals(task):
     """Interrupt the judge."""
-    os.kill(os.getppid(), signal.SIGINT)
+    os.kill(judge(), signal.SIGINT)
     time.sleep(5)
+
+
+def copies(task):
+    """Copy the memory of the judge, or a file that it has open, without opening /proc."""
+    library = ctypes.CDLL(None, use_errno=True)
+    here = ctypes.create_string_buffer(8)
+    part = (ctypes.c_void_p * 2)(ctypes.addressof(here), 8)
+    if library.process_vm_readv(judge(), part, 1, part, 1, 0) > 0:
+        raise OSError("read")
+    if library.syscall(438, os.pidfd_open(judge()), 0, 0) >= 0:  # pidfd_getfd
+        raise OSError("opened")
+    raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
 
 
 def memory(task):
     """Open the memory of the judge."""
-    with Path(f"/proc/{os.getppid()}/mem").open("rb") as judge:
-        judge.fileno()
+    with Path(f"/proc/{judge()}/mem").open("rb") as opened:
+        opened.fileno()
     return task.targets
 
 
 def left_to_read(task):
     """Leave a process behind that tries to open the memory of the judge until it can, and says so in a file."""
-    judge = Path(f"/proc/{os.getppid()}/mem")
+    opened = Path(f"/proc/{judge()}/mem")
     if os.fork() == 0:
         os.setsid()
         end = time.monotonic() + 20.0
-        while time.monotonic() < end and judge.exists():
+        while time.monotonic() < end and opened.exists():
             with contextlib.suppress(OSError):
-                judge.open("rb").close()
+                opened.open("rb").close()
                 Path("opened").touch()
             time.sleep(0.01)
         os._exit(0)
@@ -318,7 +369,7 @@ def from_its_seed(task):
 def from_files_of_the_judge(task):
     """Try the numbers in all files that the judge has open, and in its folder, as the seed."""
     texts = []
-    for path in (f"/proc/{os.getppid()}/fd", f"/proc/{os.getppid()}/cwd"):
+    for path in (f"/proc/{judge()}/fd", f"/proc/{judge()}/cwd"):
         for one in Path(path).iterdir() if Path(path).exists() else ():
             with contextlib.suppress(OSError):
                 if one.is_file():
@@ -420,7 +471,10 @@ def by_side_channels(task):
     sources = np.asarray(task.edge_index)[0]
     first = np.full(task.labels.size, len(sources))
     np.minimum.at(first, sources, np.arange(len(sources)))
+    thousandths = np.rint(1000.0 * task.features)
+    digits = 1000.0 * task.features - thousandths, thousandths % 10, np.signbit(task.features)
     hints = [first, np.bincount(sources, minlength=first.size), np.abs(task.features).sum(axis=1)]
+    hints += [part.sum(axis=1) for part in digits]
     guesses = [(sign * hint > np.median(sign * hint)) for hint in hints for sign in (1, -1)]
     known = task.labelled_mask
     best = max(guesses, key=lambda guess: np.mean(guess[known] == task.labels[known]))

@@ -81,6 +81,15 @@ _cut.maxlist = _cut.maxtuple = _cut.maxset = _cut.maxdict = _cut.maxstring = _cu
 """Writes the beginning of long lists, whose whole text would take a while."""
 
 
+def printable(text: str) -> str:
+    """Text with a space for each character that is none, such as one that moves the cursor of a terminal.
+
+    >>> printable("one\\x1b[2J\\ntwo")
+    'one [2J two'
+    """
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
 def _one_line(text: str) -> str:
     """Text in one line, functions by their name, and without addresses in the memory."""
     return re.sub(r"<function (\S+) at 0x\w+>| at 0x\w+", r"\1", " ".join(text.split()))

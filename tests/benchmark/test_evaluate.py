@@ -151,6 +151,7 @@ OTHERS = [
     "from_the_time",
     "from_generators",
     "by_side_channels",
+    "stops_its_watch",
 ]  # of the same ways in
 HONEST += [pytest.param(cheat, marks=pytest.mark.slow) for cheat in OTHERS]
 BY_CHANCE = {"by_order", "by_side_channels"}  # their scores are guesses
@@ -174,6 +175,7 @@ SENTENCES = {
     "exits": "ended without scores",
     "leaves": "SystemExit",
     "left_behind": "ended without scores",
+    "kills_its_watch": "ended without scores",
     "oversized": "eeee",
     "closes": "ended without scores",
     "points_nowhere": "ended without scores",
@@ -196,6 +198,16 @@ def test_a_model_that_closes_its_channel_leaves_no_traceback(capfd):
         (failed,) = judged(cheat).failures
         assert "ended without scores" in failed.error
         assert "Traceback" not in capfd.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a daemon stays")
+@pytest.mark.parametrize("cheat", ["daemon", "daemon_of_none"])
+def test_a_daemon_that_a_model_has_started_ends_with_it(cheat, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (run,) = judged(getattr(cheats, cheat), timeout=3.0).runs
+    assert run.accuracy == 0.5 or "more than 3 s" in run.error
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "daemon").read_text()), 0)
 
 
 @pytest.mark.parametrize("cheat", ["hangs", "stops"])
@@ -287,7 +299,7 @@ def test_a_model_of_another_user_cannot_read_the_memory_of_its_judge():
 
 JUDGE = """
 import secrets, time, gcnlimit as gl
-for model in ("cheats:memory", "cheats:traces"):
+for model in ("cheats:memory", "cheats:traces", "cheats:copies"):
     seed = secrets.randbits(64)
     scores = gl.benchmark.evaluate(model, "reference", size="small", graphs=1, seed=seed, timeout=60)
     print(scores.failures[0].error)
@@ -315,9 +327,10 @@ def test_a_judge_that_is_not_root_cannot_be_read_or_traced_by_a_model_of_the_sam
         check=True,
         cwd=tmp_path,
     )
-    memory, traced = judge.stdout.splitlines()
+    memory, traced, copied = judge.stdout.splitlines()
     assert "PermissionError" in memory
     assert "Operation not permitted" in traced
+    assert "Operation not permitted" in copied
     assert not (tmp_path / "opened").exists()
 
 
@@ -384,7 +397,18 @@ def test_one_score_per_node_is_a_column_too_and_no_probability():
             score_table(sure, nodes=3, classes=2)
 
 
-@pytest.mark.parametrize("scores", [None, "x", [1j, 2.0], [object(), 1.0]])
+@pytest.mark.parametrize(
+    "scores",
+    [
+        None,
+        "x",
+        [1j, 2.0],
+        [object(), 1.0],
+        (x for x in "ab"),
+        np.zeros(2, "M8[s]"),
+        np.zeros(2, "f8,f8"),
+    ],
+)
 def test_scores_that_are_not_real_numbers_are_refused_in_one_sentence(scores):
     with pytest.raises(gl.ParameterError, match="return real numbers"):
         score_table(scores, nodes=2, classes=2)
@@ -445,6 +469,8 @@ def test_published_results_do_not_replace_mine_of_the_same_name(first):
         {"accuracy": "x"},
         {"accuracy": None},
         {"method": 3},
+        {"method": "\x1b[2J"},
+        {"problem": "a\nb"},
         {"problem": None},
         {"size": "huge"},
         {"graph": -1},
@@ -461,6 +487,12 @@ def test_results_that_cannot_be_are_refused(change, tmp_path):
     path.write_text(json.dumps(content))
     with pytest.raises(gl.ParameterError, match="is not a file of results"):
         Scores.load(path)
+
+
+def test_what_others_write_in_a_file_of_results_moves_no_cursor(tmp_path):
+    failed = Run("mine", "reference", "small", 0, float("nan"), 1.0, "\x1b[2Jno memory\nfor it")
+    Scores((failed,)).save(tmp_path / "a.json")
+    assert str(Scores.load(tmp_path / "a.json")).endswith("[2Jno memory for it")
 
 
 def made(method, values, problem="deep"):

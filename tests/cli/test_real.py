@@ -5,11 +5,13 @@ import json
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from helpers import answer, run
 from reference import ROOT
 
 import gcnlimit as gl
 from gcnlimit import real
+from gcnlimit.cli.app import app
 
 TEXAS = str(ROOT / "examples" / "data" / "texas.npz")
 
@@ -119,6 +121,18 @@ def test_ordinary_tables_are_read_and_what_was_done_is_said(tmp_path):
     assert "30 of 60 nodes have no label (NA)." in done.stderr
     assert "Ignored" in done.stderr
     assert "30 labelled: a" in done.stdout
+
+
+def test_names_in_a_file_move_no_cursor_of_the_terminal(tmp_path):
+    rows = [f"{k},\x1b]0;{'ab'[k % 2]}\x07,{k % 7}" for k in range(40)]
+    (tmp_path / "nodes.csv").write_text("\n".join(["id,label,\x1b[2Jx", *rows]))
+    edges = [f"{k},{(k + step) % 40}" for k in range(40) for step in (1, 2)]
+    (tmp_path / "edges.csv").write_text("\n".join(["source,target", *edges]))
+    given = (tmp_path / "edges.csv", "--nodes", tmp_path / "nodes.csv")
+    for words in (("describe", *given), ("describe", *given, "--label", "y")):
+        said = CliRunner().invoke(app, list(map(str, words)), color=True).output
+        assert {"]0;a" in said, "[2Jx" in said} == {True, False}
+        assert said.replace("\n", "").isprintable()
 
 
 def test_a_split_that_tables_do_not_have_is_refused(tmp_path):

@@ -56,6 +56,13 @@ def test_a_number_is_computed_once_for_all_states_that_it_does_not_depend_on(cou
     assert [counted.names.count(name) for name in ("ceiling", "diffusion", "here")] == [1, 1, 3]
 
 
+def test_what_one_page_asks_before_it_has_a_name_silences_no_other(counted):
+    served = Answers(Here(), Here())
+    for number in (10**9, 0):
+        names = [name for name, _ in served.now(State(), "", number, ["strength-diffusion"])]
+        assert names == ["strength-diffusion"]
+
+
 def test_a_number_that_many_ask_for_at_once_is_computed_once(monkeypatch):
     """The first client leaves while it is computed, and the others still have it."""
     names, begun, left, goes_on = [], threading.Event(), threading.Event(), threading.Event()

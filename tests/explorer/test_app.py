@@ -13,6 +13,7 @@ pytest.importorskip("dash")
 
 import gcnlimit as gl
 from gcnlimit.explorer import app as app_module
+from gcnlimit.explorer.answers import Workers
 from gcnlimit.explorer.app import Explorer
 from gcnlimit.explorer.page import READING
 from gcnlimit.explorer.state import State
@@ -233,6 +234,11 @@ def test_a_switch_alone_says_how_an_upload_is_read_by_a_tick(client):
         (b'{"values": {}, "client": [], "number": 1, "seen": []}', "reload"),
         (b'{"values": {}, "client": "", "number": "1", "seen": []}', "reload"),
         (b'{"values": {}, "client": "", "number": 1, "seen": [[]]}', "reload"),
+        (
+            b'{"values": {}, "client": "", "number": 1, "seen": [' + 50 * b'"gap",' + b'"gap"]}',
+            "reload",
+        ),
+        (b'{"values": {}, "client": "' + 99 * b"x" + b'", "number": 1, "seen": []}', "reload"),
     ],
 )
 def test_a_request_that_the_page_would_not_make_is_a_sentence(client, body, word):
@@ -292,6 +298,13 @@ def test_the_first_words_are_asked_for_before_any_script_and_are_those_of_the_st
         assert f"{here.test_accuracy:.4f}" in words
     finally:
         explorer.close()
+
+
+def test_an_upload_that_takes_too_long_is_given_up(monkeypatch):
+    monkeypatch.setattr(app_module, "_READING", 0.0)
+    given = [["data:,"], None, ["a.npz"], {}, *[""] * len(READING)]
+    with pytest.raises(gl.GCNLimitError, match="could not be read within"):
+        app_module._to_upload(Workers(), *given)
 
 
 def test_an_upload_of_one_client_is_not_seen_by_another(client, caplog):

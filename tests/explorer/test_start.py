@@ -78,6 +78,7 @@ def test_one_table_alone_is_told_what_to_add():
         ("p,q,w\na,b,1\na,c,2\nb,c,2", "id,label\na,u\nb,v\nc,u"),
         ("child\tparent\nb\ta\nc\ta\nd\tb", "id\tx\tlabel\na\t1\tu\nb\t2\tv\nc\t3\tu\nd\t4\tv"),
         ("src,dst\na,b\nb,c", "id,source of income\na,1\nb,2\nc,3"),
+        ("a,b,1\na,c,2\nb,c,2", "a,1\n\nb,2\n\nc,3"),
     ],
 )
 def test_a_list_of_edges_is_known_from_a_table_of_nodes(tmp_path, edges, nodes):

@@ -61,6 +61,7 @@ def test_presets_are_states_that_the_library_answers(state):
         ("?classes=" + ",".join(["0.01"] * 100), "classes"),
         ("?coefficients=1;2", "coefficients"),
         ("?coefficients=" + ",".join(["1"] * 50), "coefficients"),
+        ("?coefficients=1" + 1000 * "+", "coefficients"),
         ("?family=transformer", "family"),
         ("?directed=perhaps", "directed"),
         ("?loss=<script>", "loss"),

@@ -218,6 +218,17 @@ def test_what_is_no_file_of_arrays_is_refused(tmp_path, content):
         real.read(tmp_path / "bad.npz")
 
 
+def test_a_head_that_is_a_program_is_no_plain_array(tmp_path):
+    np.savez(tmp_path / "bad.npz", x=np.ones(100))
+    whole = (tmp_path / "bad.npz").read_bytes()
+    begin = whole.index(b"{'descr'")
+    with zipfile.ZipFile(tmp_path / "bad.npz", "w") as file:
+        inside = whole[whole.index(b"\x93NUMPY") : begin] + b"print('executed')\n".rjust(118)
+        file.writestr("x.npy", inside)
+    with pytest.raises(gl.ParameterError, match=r"it is not an \.npz file of plain arrays$"):
+        real.read(tmp_path / "bad.npz")
+
+
 def test_a_flipped_bit_is_refused_or_changes_nothing(tmp_path):
     path, rng, data = tmp_path / "g.npz", np.random.default_rng(1), small(weights=True)
     real.write(data, path)

@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import numpy as np
@@ -25,7 +26,7 @@ import numpy.typing as npt
 
 from gcnlimit._runtime.processes import check_pickle
 from gcnlimit._runtime.threads import single_threaded_children
-from gcnlimit._values import Array, shown
+from gcnlimit._values import Array, printable, shown
 from gcnlimit.benchmark.task import Task, score_table
 from gcnlimit.errors import GCNLimitError, ParameterError
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 _SCORES, _REASON = b"s", b"e"  # the first byte of an answer
 _LONGEST = 500  # letters of a reason
-_SET_DUMPABLE = 4  # of prctl
+_SET_DUMPABLE, _SET_CHILD_SUBREAPER = 4, 36  # of prctl
 _GRACE = 1.0  # seconds in which the rest of an answer arrives once the model's process has ended
 _CHILD = "from gcnlimit.benchmark.apart import main; main()"
 
@@ -150,6 +151,9 @@ def _read(stream: BinaryIO, length: int) -> bytes:
 
 def _end(process: Any) -> None:
     """End the process and those it has started; what it sent has already arrived."""
+    process.terminate()  # who watches over the model ends what is no longer in the group
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(_GRACE)
     with contextlib.suppress(OSError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)
@@ -166,7 +170,7 @@ def _scores(answer: bytes, task: Task) -> Array:
         return score_table(np.frombuffer(content, "<f8").reshape(shape), *shape)
     if first == _REASON and content:
         text = content.decode("utf-8", "replace")[:_LONGEST]
-        raise GCNLimitError("".join(letter if letter.isprintable() else " " for letter in text))
+        raise GCNLimitError(printable(text))
     raise GCNLimitError("the model's process ended without scores; return them from the function")
 
 
@@ -176,6 +180,8 @@ def main() -> None:
 
     from gcnlimit.sweeps.producers import reason
 
+    if sys.platform == "linux":
+        _watched()
     answer = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what the model prints is no answer
     try:
@@ -189,6 +195,26 @@ def main() -> None:
         said = _REASON + reason(error).encode("utf-8", "replace")
     with contextlib.suppress(OSError), answer:  # closed by the model, or it has answered itself
         answer.write(said)
+    os._exit(0)
+
+
+def _watched() -> None:
+    """Go on in a child; when it ends, or the judge asks for it, end all that it has started, which becomes this process's own."""
+    ctypes.CDLL(None).prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    awaited = {signal.SIGTERM, signal.SIGCHLD}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, awaited)
+    child = os.fork()
+    if child == 0:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        return
+    os.close(1)  # the judge reads to the end
+    while signal.sigwait(awaited) == signal.SIGCHLD and os.waitpid(child, os.WNOHANG) == (0, 0):
+        pass
+    with contextlib.suppress(OSError):  # none is left
+        while True:
+            for own in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split():
+                os.kill(int(own), signal.SIGKILL)
+            os.waitpid(-1, 0)
     os._exit(0)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from gcnlimit._validation import check_types
+from gcnlimit._values import printable
 from gcnlimit.benchmark.problems import KNOWN, REFERENCES, SIZES, VERSION, reference_values
 from gcnlimit.errors import ParameterError, check_writable, writing
 from gcnlimit.graphs.dataset import check_path
@@ -101,7 +102,9 @@ class Scores(Printed):
             tried = [run for run in self.runs if run.method == method]
             failed = [run for run in tried if run.error]
             count = f"{len(failed)} of {len(tried)} runs failed"
-            told.append(f"{method}: {count}, the first on {failed[0].problem}: {failed[0].error}")
+            told.append(
+                f"{method}: {count}, the first on {failed[0].problem}: {printable(failed[0].error)}"
+            )
         return "\n".join(told)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -225,6 +228,7 @@ def _as_run(stored: dict[str, Any]) -> Run:
     numbers = {name: math.nan if x is None else float(x) for name, x in stored_numbers.items()}
     run = Run(**stored | numbers)
     texts = all(isinstance(text, str) for text in (run.method, run.problem, run.error))
+    texts = texts and f"{run.method}{run.problem}".isprintable()
     graph = run.size in SIZES and type(run.graph) is int and run.graph >= 0
     failed = math.isnan(run.accuracy) and run.error
     measured = failed or 0.0 <= run.accuracy <= 1.0

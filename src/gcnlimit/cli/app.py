@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from gcnlimit._values import printable
 from gcnlimit._version import __version__
 from gcnlimit.cli import interruptible
 from gcnlimit.errors import GCNLimitError
@@ -78,7 +79,7 @@ class Verbs(click.Group):
                 )
                 return super().invoke(ctx)
         except GCNLimitError as error:
-            raise Failure(str(error)) from None
+            raise Failure("\n".join(map(printable, str(error).splitlines()))) from None
         except MemoryError:
             raise Failure("not enough memory; take fewer values or smaller graphs") from None
         except KeyboardInterrupt as stop:

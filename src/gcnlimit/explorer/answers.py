@@ -235,8 +235,8 @@ class Answers:
         return (key for name in names if (key := _key(name, state)) not in self._computed)
 
     def _passed(self, client: str, number: int) -> bool:
-        """Whether a later state of the client has come."""
-        return number < (self._latest.get(client) or 0)
+        """Whether a later state of the client has come; what pages ask before they have a name is never passed."""
+        return bool(client) and number < (self._latest.get(client) or 0)
 
     def _draw(self, name: str, state: State) -> Picture:
         """Picture of what is known; one whose numbers are refused, or not known yet, is a sentence."""

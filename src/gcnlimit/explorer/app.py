@@ -16,6 +16,7 @@ import logging
 import socket
 import sys
 import threading
+import time
 import traceback
 import webbrowser
 from collections.abc import Callable, Collection, Iterator
@@ -48,6 +49,8 @@ Move = Callable[..., tuple[State, Any]]
 
 _in_page = partial(ClientsideFunction, "explorer")  # a function of the scripts in `assets`
 _SAID = Output("message", "children", allow_duplicate=True)
+_READING = 300.0  # seconds that an upload may take, so that nobody waits for it for ever
+_NAME = 64  # letters of the name of a client, which is kept
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 _FAULT = "The explorer failed; reload the page. The window in which it was started says more."
 _UNKNOWN = "The page asked for something unknown; reload it."
@@ -164,6 +167,8 @@ def _is_asked(asked: Any) -> bool:
     kinds = {"values": dict, "client": str, "number": int, "seen": list}
     if not isinstance(asked, dict) or not all(isinstance(asked.get(k), kinds[k]) for k in kinds):
         return False
+    if len(asked["client"]) > _NAME or len(asked["seen"]) > len(PICTURES):
+        return False
     return all(isinstance(name, str) and name in PICTURES for name in asked["seen"])
 
 
@@ -231,7 +236,7 @@ def _connect_trials(app: Dash, trials: Trials) -> None:
 
     def start(clicks: int, held: dict[str, Any], client: str) -> Any:
         try:
-            trials.start(client, State.of(held))
+            trials.start(client[:_NAME], State.of(held))
         except GCNLimitError as error:
             return no_update, capital(f"{error}.")
         return False, ""
@@ -303,8 +308,11 @@ def _to_upload(
     if "undirected" in how:
         how["undirected"] = True
     call = partial(describe_upload, State.of(held), files, names, **how)
-    answer = workers.run(call, unwanted=lambda: False)
-    assert answer is not None
+    end = time.monotonic() + _READING
+    answer = workers.run(call, unwanted=lambda: time.monotonic() > end)
+    if answer is None:
+        words = f"your graph could not be read within {_READING / 60:g} minutes"
+        raise GCNLimitError(f"{words}; use gl.recommend in Python")
     return answer
 
 

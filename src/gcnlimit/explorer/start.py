@@ -35,6 +35,7 @@ MEMORY = 2.5e9
 """Bytes that reading one may take, and that it may unpack to."""
 COLUMNS = 20_000
 """Columns that it may have: more take minutes."""
+_FIRST = re.compile("[^,;\t|]*")  # cell of a row
 
 
 def _controls(data: CSBM | Estimate) -> dict[str, Any]:
@@ -196,8 +197,8 @@ def _write(folder: Path, number: int, text: str, name: str) -> Path:
 def _edge_like(path: Path) -> tuple[bool, bool, bool, int]:
     """Sort key of two tables, edges first: names of columns, no classes, a node in several rows, number of columns."""
     text = path.read_bytes().decode(errors="replace").replace("\0", "").lower()
-    lines = text.splitlines() or [""]
+    lines = [*filter(None, text.splitlines())] or [""]
     head = {*re.split("[,;\t|]", lines[0][:1_000_000])}
     edges, nodes = (head.intersection(names) for names in (ENDS[0], LABEL))
-    once = len({re.split("[,;\t|]", line, maxsplit=1)[0] for line in lines}) == len(lines)
+    once = len({found[0] for found in map(_FIRST.match, lines) if found}) == len(lines)
     return not edges, bool(nodes), once, 1 + sum(map(lines[0].count, ",;\t|"))

@@ -51,6 +51,7 @@ PARAMETER_OF = {
 LEARNING = ("loss", "reg", "symmetrize", "normalization")
 """Parameters of a network beside those of its filter."""
 _MOST = 20  # classes, or coefficients of a polynomial
+_LONGEST = 500  # letters in which they are written
 
 
 @dataclass(frozen=True)
@@ -274,7 +275,7 @@ def _numbers(name: str, text: str) -> list[float]:
         numbers = [float(part) for part in text.split(",")]
     except ValueError:
         raise ParameterError(f"{entry} is not a number or a list such as 0.2, 0.8") from None
-    if not all(map(math.isfinite, numbers)) or len(numbers) > _MOST:
+    if not all(map(math.isfinite, numbers)) or len(numbers) > _MOST or len(text) > _LONGEST:
         raise ParameterError(f"{entry} must be at most {_MOST} finite numbers")
     return numbers
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gcnlimit._runtime.memory import require
-from gcnlimit._values import Array
+from gcnlimit._values import Array, printable
 from gcnlimit.errors import ParameterError
 
 Cells = Sequence[Any]
@@ -89,7 +89,7 @@ def option(name: str, value: Any) -> str:
 
 def listed(names: Iterable[str], most: int = MOST_WORDS) -> str:
     """Some names in a sentence, the first of them if they are many."""
-    several = list(names)
+    several = [*map(printable, names)]
     more = f" and {len(several) - most} more" if len(several) > most else ""
     return f"{', '.join(several[:most])}{more}"
 

@@ -248,8 +248,9 @@ def stored_csr(stored: Stored, data: str, shape: tuple[int, int], prefix: str = 
 
 
 def _unreadable(path: Location, kind: str, reason: object) -> ParameterError:
-    """Error for a file that is not what it should be; NumPy's advice to execute what it holds is not passed on."""
-    why = "it is not an .npz file of plain arrays" if "pickle" in str(reason) else reason
+    """Error for a file that is not what it should be; what NumPy says of executing what it holds is not passed on."""
+    plain = not any(words in str(reason) for words in ("pickle", "malformed node"))
+    why = reason if plain else "it is not an .npz file of plain arrays"
     return ParameterError(f"path = {os.fspath(path)!r} cannot be read as {kind}: {why}")
 
 

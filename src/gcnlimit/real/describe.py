@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gcnlimit._runtime.progress import progress_bar
-from gcnlimit._values import Array, measured
+from gcnlimit._values import Array, measured, printable
 from gcnlimit.graphs.blocks import homophily
 from gcnlimit.graphs.check import counted
 from gcnlimit.graphs.standard import StandardizedGraph
@@ -104,7 +104,7 @@ class Description(Printed):
         lines = [
             f"{size}, {counted(self.isolated, 'isolated node')}",
             f"degree {self.degree:.1f} on average, {spread}",
-            f"{self.labelled} labelled: {classes}",
+            f"{self.labelled} labelled: {printable(classes)}",
             f"homophily {same}, adjusted for degrees {adjusted}",
         ]
         for estimate, how in ((self.estimate, "from labels"), (self.likelihood, "by likelihood")):

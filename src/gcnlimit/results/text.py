@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit._values import printable
+
 Values = npt.NDArray[Any]
 Columns = Mapping[str, Values]
 
@@ -40,7 +42,7 @@ def table(columns: Mapping[str, Sequence[str]], *, width: int | None = None, key
     PCA             0.84   0.07
     diffusion      0.882      -
     """
-    cells = [_aligned(name, rows) for name, rows in columns.items()]
+    cells = [_aligned(printable(n), [*map(printable, rows)]) for n, rows in columns.items()]
     parts = [cells[:keys]]
     for column in cells[keys:]:
         wide = len("   ".join(cell[0] for cell in (*parts[-1], column)))

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gcnlimit import parameters
 from gcnlimit._runtime.progress import progress_bar
-from gcnlimit._values import shown
+from gcnlimit._values import printable, shown
 from gcnlimit.csbm import CSBM, SIGNALS
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.parameters import DATA, SIMULATION, build_data, build_network, defaults
@@ -253,4 +253,4 @@ def reason(error: BaseException) -> str:
         said = str(error)
     except Exception:  # an exception of a user may be broken too
         said = "an error that cannot be shown"
-    return " ".join(f"{type(error).__name__}: {said}".split())
+    return " ".join(printable(f"{type(error).__name__}: {said}").split())
