@@ -24,16 +24,16 @@ sweeps/cluster sweeps/survival theory/classes theory/noise
 """Tests of no one module: laws of a whole room, of the pages, or of the package."""
 
 BUDGET = {
-    ".": (21, 3064),
+    ".": (21, 3084),
     "_runtime": (6, 611),
     "benchmark": (8, 1502),
     "choose": (13, 2446),
     "cli": (18, 1782),
     "explorer": (11, 2535),
     "figures": (8, 1304),
-    "filters": (6, 1110),
-    "graphs": (15, 2873),
-    "losses": (4, 740),
+    "filters": (6, 1111),
+    "graphs": (15, 2887),
+    "losses": (4, 747),
     "nn": (7, 838),
     "numerics": (14, 1805),
     "real": (13, 2500),
