@@ -24,16 +24,16 @@ sweeps/cluster sweeps/survival theory/classes theory/noise
 """Tests of no one module: laws of a whole room, of the pages, or of the package."""
 
 BUDGET = {
-    ".": (21, 3073),
+    ".": (21, 3093),
     "_runtime": (6, 611),
     "benchmark": (8, 1532),
     "choose": (13, 2446),
     "cli": (18, 1783),
     "explorer": (11, 2545),
     "figures": (8, 1304),
-    "filters": (6, 1110),
-    "graphs": (15, 2874),
-    "losses": (4, 740),
+    "filters": (6, 1111),
+    "graphs": (15, 2888),
+    "losses": (4, 747),
     "nn": (7, 838),
     "numerics": (14, 1805),
     "real": (13, 2500),

@@ -1,6 +1,7 @@
 """Wrong types are named, and what no equation is known for is refused with the reason."""
 
 import math
+import weakref
 
 import networkx
 import numpy as np
@@ -261,3 +262,35 @@ def test_labels_of_unequal_lengths_and_seeds_of_time_are_refused():
     y = np.where(GRAPH.train_mask, GRAPH.labels > 0, -1)
     with pytest.raises(gl.ParameterError, match=r"seed = .* is not allowed"):
         gl.cross_validate(*given, y, GRAPH.adjacency, seed=np.timedelta64(1, "s"))
+
+
+def test_an_object_that_fails_when_it_is_asked_is_refused_as_any_other():
+    """A reference to what is gone fails even when it is asked for its type."""
+    gone = weakref.proxy(type("Gone", (), {})())
+    small = {"nodes": 40, "degree": 8.0}
+    y = (GRAPH.labels > 0).astype(int)
+    for name, call in {
+        "directed": lambda: gl.CSBM(4, 1.0, 2.0, 0.1, directed=gone),
+        "nodes": lambda: gl.sample(OTHERS[0], **small | {"nodes": gone}),
+        "scale": lambda: gl.recommend(GRAPH.features, y, GRAPH.adjacency, scale=gone),
+        "bayes_optimal": lambda: gl.bayes_optimal(gone),
+        "graph": lambda: gl.estimate(GRAPH.features, y, gone),
+        "X": lambda: gl.estimate(gone, y, GRAPH.adjacency),
+        "path": lambda: gl.real.read(gone),
+    }.items():
+        with pytest.raises(gl.ParameterError, match=name):
+            call()
+
+
+def test_propensities_are_drawn_by_a_generator():
+    law = gl.Gamma(0.5)
+    for rng, n in ((0, 3), (np.random.default_rng(0), "3"), (np.random.default_rng(0), -1)):
+        with pytest.raises(gl.ParameterError, match=r"n = -1|draw needs a Generator"):
+            law.draw(rng, n)
+    with pytest.raises(gl.ParameterError, match="memory"):
+        law.draw(np.random.default_rng(0), 10**15)
+
+
+def test_an_operator_is_a_matrix():
+    with pytest.raises(gl.ParameterError, match="operator must be a rectangular array"):
+        gl.Diffusion(1.0).apply([[1.0], [1.0, 2.0]], np.ones(2))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import inf, isinf
 from numbers import Real
+from operator import index
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -116,16 +117,24 @@ def plain_array(name: str, value: object) -> NDArray[Any]:
     return array
 
 
+def holds(question: Callable[..., bool], *about: object) -> bool:
+    """Answer to `isinstance` or `hasattr`; no for an object that fails when it is asked, such as a reference to what is gone."""
+    try:
+        return question(*about)
+    except Exception:  # of a class of somebody else's
+        return False
+
+
 def same_rows(X: Any, y: Any) -> None:
     """Refuse tables of pandas whose rows have the same names in another order: they would be taken by their place."""
-    both = hasattr(X, "iloc") and hasattr(y, "iloc")
+    both = holds(hasattr, X, "iloc") and holds(hasattr, y, "iloc")
     if both and [*X.index] != [*y.index] and {*X.index} == {*y.index}:
         raise ParameterError("y has the rows of X in another order; write y=y.loc[X.index]")
 
 
 def flag(name: str, value: object) -> bool:
     """Return a yes-or-no parameter as `bool`, or raise `ParameterError`."""
-    if not isinstance(value, bool | np.bool_):
+    if not holds(isinstance, value, (bool, np.bool_)):
         raise ParameterError(f"{name} must be True or False, got {shown(value)}")
     return bool(value)
 
@@ -133,9 +142,10 @@ def flag(name: str, value: object) -> bool:
 def whole(name: str, value: Any, low: int, high: int | None = None) -> int:
     """Return a whole number between `low` and `high`, both allowed, or raise `ParameterError`."""
     top = 1e300 if high is None else high  # beyond it there is no float
-    number = isinstance(value, int | np.integer) and not isinstance(value, bool | np.timedelta64)
-    if number and low <= value <= top:
-        return int(value)
+    if holds(isinstance, value, (int, np.integer)) and not isinstance(value, bool | np.timedelta64):
+        plain = index(value)
+        if low <= plain <= top:
+            return plain
     some = f"a whole number >= {low}" if high is None else f"a whole number from {low} to {high}"
     raise ParameterError(f"{name} = {shown(value)} is not allowed; it must be {some}")
 
@@ -143,7 +153,7 @@ def whole(name: str, value: Any, low: int, high: int | None = None) -> int:
 def one_of(name: str, value: object, *allowed: object) -> None:
     """Raise `ParameterError` unless `value`, as a rule a word, is one of those allowed."""
     # of other types `in` may ask for the truth of an array, or compare entry by entry
-    if not (value is None or isinstance(value, str | int | float)) or value not in allowed:
+    if not (value is None or holds(isinstance, value, (str, int, float))) or value not in allowed:
         *others, last = map(repr, allowed)
         use = f"{', '.join(others)} or {last}"
         raise ParameterError(f"{name} = {shown(value)} is not allowed; use {use}")
@@ -151,7 +161,7 @@ def one_of(name: str, value: object, *allowed: object) -> None:
 
 def check_types(function: str, **arguments: tuple[object, type | tuple[type, ...]]) -> None:
     """Raise `ParameterError` unless each argument of a function, given with the type or types wanted, is of that type."""
-    if all(isinstance(value, wanted) for value, wanted in arguments.values()):
+    if all(holds(isinstance, value, wanted) for value, wanted in arguments.values()):
         return
     kinds = [wanted if isinstance(wanted, tuple) else (wanted,) for _, wanted in arguments.values()]
     needs = " and ".join(" or ".join(map(_one, each)) for each in kinds)

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy
 
-from gcnlimit._validation import as_real, average, broadcast, number
+from gcnlimit._runtime.memory import require
+from gcnlimit._validation import as_real, average, broadcast, check_types, number, whole
 from gcnlimit._values import Array, Value, brief, shown
 from gcnlimit.errors import ParameterError
 from gcnlimit.numerics.lanczos import quadrature
@@ -60,9 +61,16 @@ class DegreeLaw(Value):
     def moment(self, power: float) -> float:
         r"""Moment :math:`\mathbb E\theta^p`, infinite if it does not exist."""
 
-    @abstractmethod
     def draw(self, rng: np.random.Generator, n: int) -> Array:
         """Propensities of `n` nodes, independent."""
+        check_types("draw", rng=(rng, np.random.Generator), n=(n, (int, np.integer)))
+        n = whole("n", n, low=0)
+        require(f"a draw of {n:.3g} propensities", 8.0 * n, "draw fewer")
+        return self._draw(rng, n)
+
+    @abstractmethod
+    def _draw(self, rng: np.random.Generator, n: int) -> Array:
+        """Propensities of a number of nodes."""
 
     @cached_property
     def mean_root(self) -> float:
@@ -140,7 +148,7 @@ class Gamma(_OfVariance):
         k = 1.0 / self.variance
         return float(scipy.special.poch(k, power) * k**-power) if k + power > 0.0 else math.inf
 
-    def draw(self, rng: np.random.Generator, n: int) -> Array:
+    def _draw(self, rng: np.random.Generator, n: int) -> Array:
         return rng.gamma(1.0 / self.variance, self.variance, n) if self.variance else np.ones(n)
 
     def _nodes(self) -> tuple[Array, Array]:
@@ -170,7 +178,7 @@ class LogNormal(_OfVariance):
         power = number("power", power, low=-16, high=16)
         return math.exp(0.5 * power * (power - 1.0) * math.log1p(self.variance))
 
-    def draw(self, rng: np.random.Generator, n: int) -> Array:
+    def _draw(self, rng: np.random.Generator, n: int) -> Array:
         s2 = math.log1p(self.variance)
         return np.exp(math.sqrt(s2) * rng.standard_normal(n) - 0.5 * s2)
 
@@ -214,7 +222,7 @@ class Pareto(DegreeLaw):
         start, power = 1.0 - self.exponent, number("power", power, low=-16, high=16)
         return float(self._smallest**power * self._integral(start + power) / self._integral(start))
 
-    def draw(self, rng: np.random.Generator, n: int) -> Array:
+    def _draw(self, rng: np.random.Generator, n: int) -> Array:
         """Propensities of `n` nodes, by the inverse of the distribution function."""
         q = 1.0 - self.exponent
         part = self._integral(q) * rng.random(n)
@@ -275,6 +283,6 @@ class Degrees(DegreeLaw):
         power = number("power", power, low=-16, high=16)
         return math.inf if power < 0.0 and self.theta[0] == 0.0 else self.average(self.theta**power)
 
-    def draw(self, rng: np.random.Generator, n: int) -> Array:
+    def _draw(self, rng: np.random.Generator, n: int) -> Array:
         """Propensities of `n` nodes, drawn from the given degrees."""
         return np.asarray(rng.choice(self.theta, n, p=self.weight))

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gcnlimit._validation import number, reals
 from gcnlimit._values import Array, Value, shown
 from gcnlimit.errors import ParameterError
-from gcnlimit.losses.base import Convex
+from gcnlimit.losses.base import Convex, both
 from gcnlimit.losses.custom import FromValue, check_own
 
 
@@ -59,13 +59,13 @@ class ElasticNet(Value, Penalty):
 
     def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         """Weight shrunk towards 0 by a constant, then by a factor."""
-        omega, v = reals("omega", omega), reals("v", v)
+        omega, v = both(omega, v)
         left = np.maximum(np.abs(omega) - v * self.l1_ratio, 0.0)
         return np.asarray(np.sign(omega) * left / (1.0 + v * (1.0 - self.l1_ratio)))
 
     def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         """0 where the weight is set to 0."""
-        omega, v = reals("omega", omega), reals("v", v)
+        omega, v = both(omega, v)
         slope = 1.0 / (1.0 + v * (1.0 - self.l1_ratio))
         return np.where(np.abs(omega) > v * self.l1_ratio, slope, 0.0)
 
@@ -90,12 +90,14 @@ class Mixed(Value, Penalty):
         return self.share * self.penalty.value(w) + (1.0 - self.share) * L2().value(w)
 
     def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+        omega, v = both(omega, v)
         divisor, rest = self._part(v)
-        return self.penalty.prox(reals("omega", omega) / divisor, rest)
+        return self.penalty.prox(omega / divisor, rest)
 
     def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
+        omega, v = both(omega, v)
         divisor, rest = self._part(v)
-        return self.penalty.prox_derivative(reals("omega", omega) / divisor, rest) / divisor
+        return self.penalty.prox_derivative(omega / divisor, rest) / divisor
 
     def breakpoints(self, v: npt.ArrayLike) -> Array | None:
         divisor, rest = self._part(v)

@@ -212,6 +212,17 @@ def test_blank_lines_are_no_rows_however_many_follow_each_other(read, monkeypatc
 EDGES = "source,target\na,b\nb,c\nc,d\nd,e\n"
 
 
+def test_lines_are_looked_at_once_and_cells_stay_as_they_are(read):
+    """A rule that ends in a word takes no longer for each dash; empty lines in quotes are no rows, at the head either."""
+    for line in ("-" * 10**5, f"1 row{' ' * 10**5}"):
+        assert f"{line}x" in read(f"a,b\n{line}x,b\nb,c\n").names
+    cell = '"p\n\nq"'
+    names = read(f"{cell},b\n" + "b,c\n" * 20 + f"{cell},c\n").names.tolist()
+    assert names == ["b", "c", "p\n\nq"]
+    with pytest.raises(gl.ParameterError, match="has 1 column"):  # however long it is
+        read("a\n" * 1000 + "b,c\n")
+
+
 @pytest.mark.parametrize(
     "cells, marked",
     [

@@ -482,6 +482,41 @@ def test_sentences_on_attributes_name_what_the_function_has():
     assert "--" not in str(error.value)
 
 
+class Broken:
+    """An object none of whose texts and numbers can be had."""
+
+    def __str__(self):
+        raise RuntimeError("no text")
+
+    __float__ = __repr__ = __array__ = __str__
+
+
+@pytest.mark.parametrize(
+    "value", [{1.0, 2.0}, {"a": 1}, (k for k in range(2)), object(), Broken()], ids=lambda v: ""
+)
+def test_attributes_that_are_no_numbers_and_no_words_are_refused(value):
+    graph = networkx.path_graph(3)
+    networkx.set_node_attributes(graph, {0: value, 1: value}, "kind")
+    for options in ({"features": "kind"}, {"features": ["kind"]}, {"label": "kind"}):
+        with pytest.raises(
+            gl.ParameterError, match=r"^kind|neither a number nor a word|numbers or strings"
+        ):
+            real.from_networkx(graph, **options)
+    graph = networkx.path_graph(3)
+    networkx.set_edge_attributes(graph, Broken(), "weight")
+    with pytest.raises(gl.ParameterError, match="numbers as weights"):
+        real.from_networkx(graph)
+
+
+def test_names_of_features_have_an_order():
+    graph = networkx.path_graph(3)
+    networkx.set_node_attributes(graph, 1.0, "age")
+    networkx.set_node_attributes(graph, 2.0, "size")
+    assert np.array_equal(real.from_networkx(graph, (k for k in ("size", "age"))).X[0], [2.0, 1.0])
+    with pytest.raises(gl.ParameterError, match="choose among: age, size"):
+        real.from_networkx(graph, {"age", "size"})
+
+
 def test_rows_of_networkx_are_flattened_and_belong_to_every_node():
     graph = networkx.path_graph(3)
     networkx.set_node_attributes(graph, {k: np.array([[k, 1], [2, 3]]) for k in range(3)}, "x")

@@ -13,6 +13,7 @@ import gcnlimit as gl
 from gcnlimit.classes import Classes
 from gcnlimit.losses import FromValue, custom
 from gcnlimit.losses.base import ClassLoss
+from gcnlimit.penalties import L2, Mixed
 
 LOSSES = [gl.Square(), gl.Logistic(), gl.Hinge()]
 
@@ -257,6 +258,18 @@ def test_methods_ask_for_numbers(function, method, bad):
         return
     with pytest.raises(gl.ParameterError, match=r"^(z|w|omega|v) "):
         METHODS[method](function, bad)
+
+
+@pytest.mark.parametrize("method", ["prox", "prox_derivative", "pull"])
+@pytest.mark.parametrize(
+    "function", [*LOSSES, gl.Softmax(), gl.ElasticNet(0.5), L2(), Mixed(L2(), 0.5)], ids=repr
+)
+def test_points_and_widths_broadcast(function, method):
+    if method == "pull" and not isinstance(function, gl.Loss):
+        return
+    both = r"omega \(3,\), v \(2,\); add axes"
+    with pytest.raises(gl.ParameterError, match=both):
+        getattr(function, method)(np.ones(3), np.ones(2))
 
 
 def test_the_pull_without_response_is_minus_the_slope():

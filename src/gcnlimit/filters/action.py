@@ -35,8 +35,9 @@ def as_block(operator: Any, block: Any) -> Block:
     """Columns on which an operator acts, as floats; `ParameterError` if they are not, or it is of another size."""
     if getattr(block, "dtype", None) != np.float32 and not hasattr(block, "new_tensor"):
         block = reals("block", block)
-    if block.ndim not in (1, 2) or np.shape(operator) != 2 * tuple(block.shape[:1]):
-        shapes = f"operator and block have shapes {np.shape(operator)} and {tuple(block.shape)}"
+    shape = np.shape(operator if hasattr(operator, "shape") else reals("operator", operator))
+    if block.ndim not in (1, 2) or shape != 2 * tuple(block.shape[:1]):
+        shapes = f"operator and block have shapes {shape} and {tuple(block.shape)}"
         raise ParameterError(f"{shapes}; give a row and a column for each row of block")
     return block
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from gcnlimit._runtime.memory import require
-from gcnlimit._validation import plain_array
+from gcnlimit._validation import holds, plain_array
 from gcnlimit._values import Array, Mask, shown
 from gcnlimit.errors import ParameterError
 
@@ -37,7 +37,7 @@ def as_adjacency(
     """
     if graph is None:
         raise ParameterError(f"{name} is None; give a matrix (GraphClassifier alone needs none)")
-    if hasattr(graph, "number_of_nodes") and np.iterable(graph):
+    if holds(hasattr, graph, "number_of_nodes") and np.iterable(graph):
         order = node_order(graph)
         if order not in ([*range(len(order))], [*range(1, len(order) + 1)]):
             rows = f"row k of X and y is taken for node k of {name}, which has {shown(order)}"
@@ -142,13 +142,13 @@ def of_networkx(graph: Any) -> Any:
 
     try:
         return nx.to_scipy_sparse_array(graph, nodelist=node_order(graph), dtype=float)
-    except (nx.NetworkXError, TypeError, ValueError, OverflowError) as error:
+    except Exception as error:  # of a weight of somebody else's, too
         raise ParameterError(f"graph needs nodes and numbers as weights: {error}") from None
 
 
 def is_sparse(matrix: Any) -> bool:
     """Whether it is a SciPy sparse matrix; a type checker learns nothing from this answer."""
-    return bool(sparse.issparse(matrix))
+    return holds(isinstance, matrix, (sparse.sparray, sparse.spmatrix))
 
 
 def is_symmetric(matrix: Any) -> bool:
@@ -232,7 +232,7 @@ def _matrix(name: str, value: Any) -> Any:
     """Sparse matrix as it is, else an array, of real numbers; objects that are all numbers become such."""
     array = value if is_sparse(value) else plain_array(name, value)
     if array.dtype.kind == "O" and array.ndim == 2:
-        with contextlib.suppress(ValueError, TypeError, OverflowError):
+        with contextlib.suppress(Exception):  # of an entry of somebody else's, too
             array = array.astype(np.float64)
     if array.dtype.kind not in "biuf":
         told = f"has dtype {array.dtype}"[:60] if array.ndim else f"is {type(value).__name__}"

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gcnlimit._runtime.memory import require
-from gcnlimit._values import Array, printable
+from gcnlimit._values import Array, printable, shown
 from gcnlimit.errors import ParameterError
 
 Cells = Sequence[Any]
@@ -54,6 +54,7 @@ _ZONE = re.compile(r"(:\d\d(?:\.\d+)?)(?: ?(?:UTC|GMT)|([+-]\d\d))$")  # as data
 # (1, 2) or 0.5;3, but not 1,5, which is a number
 _ITEM = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _BARE = rf"{_ITEM}([,;])\s*{_ITEM}(?:\1\s*{_ITEM})*"
+_ADDRESS = re.compile(r"^<.* at 0x\w+>$", re.DOTALL)
 _LIST = re.compile(rf"{_BARE}|[\[(]\s*{_ITEM}(?:[,;\s]\s*{_ITEM})*\s*[\])]")
 
 
@@ -69,7 +70,14 @@ def text(cell: Any) -> str:
         return str(int(cell))
     if isinstance(cell, timedelta):
         return str(cell / timedelta(days=1))
-    return "" if cell is None else str(cell).strip()
+    written = None
+    with contextlib.suppress(Exception):  # of a class of somebody else's
+        written = "" if cell is None else str(cell).strip()
+    # neither has a set an order, nor an address in the memory a meaning
+    if written is None or isinstance(cell, set | frozenset | dict) or _ADDRESS.search(written):
+        needed = "neither a number nor a word, nor a list of numbers; write one of these"
+        raise ParameterError(f"a cell of a table, or an attribute, is {shown(cell)}: {needed}")
+    return written
 
 
 def _in_both(name: str, value: Any) -> str:
@@ -318,7 +326,7 @@ def _numbers(cells: Cells) -> Array | None:
     """A column of finite numbers, as most are, or of lists of them: one call instead of a look at each cell."""
     try:
         values = np.array(cells, float).reshape(len(cells), -1)
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # of a class of somebody else's, too
         return None
     if any(isinstance(cell, str) and (_CODE.fullmatch(cell) or "_" in cell) for cell in cells):
         return None

@@ -47,7 +47,8 @@ def from_networkx(
         raise ParameterError(f"graph must be a NetworkX graph with nodes, got {kind}{made}")
     attributes = [graph.nodes[node] for node in nodes]
     present = {name for node in attributes for name in node}
-    columns = [*features] if np.iterable(features) and not isinstance(features, str) else [features]
+    one = isinstance(features, str | set | frozenset) or not np.iterable(features)
+    columns = [features] if one else [*features]  # a set has no order
     for name in (*columns, label):
         if not isinstance(name, Hashable) or name not in {*present, "x", "label"}:
             there = ", ".join(sorted(map(str, present))) or "none"

@@ -12,11 +12,12 @@ import unicodedata
 import zipfile
 from collections import Counter
 from collections.abc import Iterable
-from itertools import chain, dropwhile, islice, takewhile
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from gcnlimit._runtime.memory import available, require
+from gcnlimit._validation import holds
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.graphs.check import counted
 from gcnlimit.graphs.columns import is_number, listed, option, text
@@ -32,9 +33,9 @@ _ROWS = 256  # of a text split at once: too few lists to call the garbage collec
 _LOOKED_AT = 4096  # rows that tell a decimal comma
 _PLACE = re.compile(rb"""\br\s*=\s*["']([A-Z]{0,9})([0-9]{1,9})["']""")  # of a cell or a row
 _NO_TABLE = re.compile(r"""\s*([\[{]\s*["\[{]|<[!?a-z]|%%MatrixMarket)""", re.IGNORECASE)
-_COMMENT = re.compile(r"[#%]|//|\s*$|sep=.\s*$", re.IGNORECASE)
+_COMMENTS = re.compile(r"((([#%]|//)[^\n]*|sep=.[^\S\n]*)(\n|\Z)|\s*\n|\s+\Z)*+", re.IGNORECASE)
 # lines that databases draw in tables, such as --+--, and the number of rows they write below
-_RULES = re.compile(r"^[ |+:]*-[-:]*-[-:|+ ]*$|^ *\(?[0-9]+ rows?\b[^\n]*\s*\Z", re.MULTILINE)
+_RULES = re.compile(r"^[ |+:]*-:*-[-:|+ ]*$|^ *\(?[0-9]+ rows?\b[^\n]*+\s*\Z", re.MULTILINE)
 _FRAMED = re.compile(r"^ *\|(.*)\| *$", re.MULTILINE)
 _HEAD = 10  # rows in which the mark between cells is looked for, below a title
 _COUNTERS = {"index", "level_0", "rownames"}  # columns of row numbers that pandas and R write
@@ -97,7 +98,7 @@ class How(NamedTuple):
 
 def read_table(source: Any, kind: str, how: How, notes: list[str], naming: Any = None) -> Table:
     """Table of a data frame or a file; a table of nodes has a head, a list of edges unless it holds a node of `naming`."""
-    if hasattr(source, "columns"):
+    if holds(hasattr, source, "columns"):
         shown = f"the table of {kind}"
         try:  # one of polars or Arrow
             source = source if hasattr(source, "iloc") else source.to_pandas()
@@ -243,37 +244,39 @@ def _cells(written: str, shown: str, kind: str, notes: list[str]) -> tuple[list[
     if _NO_TABLE.match(written):
         other = "XML, JSON, a matrix or a web page"
         raise ParameterError(f"{shown} is {other}; save it as a table, such as CSV")
-    written, ruled = _RULES.subn("", written)
+    written, ruled = _RULES.subn("", written.replace("\r\n", "\n").replace("\r", "\n"))
     written = _FRAMED.sub(r"\1", written) if ruled else written
     # comments stand at the head: below it, # may begin the name of a node
-    below = dropwhile(_COMMENT.match, io.StringIO(written, newline=None))
-    head = [line for line in islice(below, _HEAD) if line.strip()]
+    written = _COMMENTS.sub("", written, 1)
+    head = [line for line in written.split("\n", _HEAD)[:_HEAD] if line.strip()]
     several = [re.sub('"[^"]*"', "", line) for line in head] or [""]
     marked = [*map(re.compile("[,\t;|]").search, several)]  # all rows below a title are
     bare = next((line for k, line in enumerate(several) if all(marked[k:])), several[0])
     mark = max(",\t;| ", key=lambda mark: bare.count(mark) if mark != " " else 0.5)
     require(f"a row of {bare.count(mark)} cells in {shown}", 5e3 * bare.count(mark), "cut it")
-    lines: Iterable[str] = chain(head, below)
+    if '"' not in written:  # a cell, which may hold empty lines; rows without any go at once
+        written = re.sub(rf"\n[{mark}\s]*\n", "\n", f"\n{written}")
+    lines: Iterable[str] = io.StringIO(written)
     lines = map(str.strip, lines) if mark == " " else lines
     reader = csv.reader(lines, delimiter=mark, skipinitialspace=True)
     columns: list[list[str]] = []
     cut: list[str] = []
     while some := list(islice(reader, _ROWS)):
-        rows = [row for row in some if any(map(str.strip, row))]
+        rows = [row for row in some if "".join(row).strip()]
         rows = rows if columns else _below_titles(rows, shown, notes)
         if not columns and rows[1:] and not any(map(is_number, rows[0])):
             longer = [(len(row) - len(rows[0]), row[0]) for row in rows[1:]]
             if longer == [(1, str(k + 1)) for k in range(len(longer))]:
                 rows[0].insert(0, "")  # R names no column of row numbers
         columns = columns or [[] for row in rows[:1] for _ in row]
-        for row in rows:
+        for row in [row for row in rows if len(row) != len(columns)]:
             lacking = len(columns) - len(row)
             if lacking < 0 and not any(row[lacking:]):
                 del row[lacking:]
             elif lacking > 0 and kind == "nodes" and mark != " " and "\n" not in row[-1]:
                 cut.append(row[0])
                 row.extend([""] * lacking)
-            elif lacking:
+            else:
                 begins = f"{shown}: its row that begins with {row[0][:40]!r}"
                 both = f"has {counted(len(row), 'cell')} where the first has {len(columns)}"
                 quote = f"complete it, or quote a cell that holds {mark!r}"
@@ -281,6 +284,8 @@ def _cells(written: str, shown: str, kind: str, notes: list[str]) -> tuple[list[
                 raise ParameterError(f"{begins} {both}; {quote}")
         for column, cells in zip(columns, zip(*rows, strict=True), strict=False):
             column.extend(map(str.strip, cells))
+        if kind == "edges" and len(columns) == 1:
+            break  # one is refused, however long
     if cut:
         rows_cut = f"{counted(len(cut), 'row')} of {shown}, such as that of {cut[0][:40]!r}"
         notes.append(f"Cells at the end of {rows_cut}, are missing and taken as empty.")

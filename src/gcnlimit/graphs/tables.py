@@ -38,11 +38,11 @@ def from_edges(
            [0., 0., 1.],
            [1., 0., 0.]])
     """
-    array = plain_array("edges", edges)
+    array = given = plain_array("edges", edges)
     if array.ndim == 2 and array.shape[0] == 2 != array.shape[1]:
         array = array.T
     if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu" or not array.size:
-        told = f"shape {np.shape(edges)} and dtype {array.dtype}"
+        told = f"shape {given.shape} and dtype {array.dtype}"
         use = "give weights as weights=, and nodes with names to gcnlimit.real.read"
         raise ParameterError(f"edges have {told}; they must be pairs of whole numbers ({use})")
     count = int(array.max()) + 1 if nodes is None else whole("nodes", nodes, low=1, high=10**15)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.polynomial import chebyshev
 
-from gcnlimit._validation import reals
+from gcnlimit._validation import broadcast, reals
 from gcnlimit._values import Array, Integers
 from gcnlimit.classes import Classes
 from gcnlimit.errors import ParameterError
@@ -44,6 +44,13 @@ class Form(enum.Enum):
     LOGITS = "the outputs of all classes"
 
 
+def both(omega: npt.ArrayLike, v: npt.ArrayLike) -> tuple[Array, Array]:
+    """Arguments of a proximal operator as arrays, which broadcast."""
+    point, width = reals("omega", omega), reals("v", v)
+    broadcast(omega=point.shape, v=width.shape)
+    return point, width
+
+
 class Convex(ABC):
     """A convex function of one number and its proximal operator: a loss of the margin, or a penalty of a weight.
 
@@ -64,7 +71,7 @@ class Convex(ABC):
 
     def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         """Proximal operator of `v` times the function, at `omega`."""
-        return _prox(self, *np.broadcast_arrays(reals("omega", omega), reals("v", v)))
+        return _prox(self, *np.broadcast_arrays(*both(omega, v)))
 
     def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         r"""Derivative of the proximal operator in `omega`: :math:`1/(1 + v\ell'')` there, 0 in a corner."""
@@ -124,7 +131,7 @@ class Loss(Convex):
 
         The first is :math:`-\ell'` at the proximal point; NaN where the division would lose it in rounding.
         """
-        omega, v = reals("omega", omega), reals("v", v)
+        omega, v = both(omega, v)
         # from the slope at the proximal point no digits are lost, however small v is
         smooth = not self.kinks and type(self).derivatives is not Loss.derivatives
         if smooth or type(self).prox is Loss.prox:

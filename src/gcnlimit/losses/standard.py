@@ -10,7 +10,7 @@ import scipy
 
 from gcnlimit._validation import reals
 from gcnlimit._values import Array, Value
-from gcnlimit.losses.base import Form, Loss
+from gcnlimit.losses.base import Form, Loss, both
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,12 +30,12 @@ class Square(Value, Loss):
 
     def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         r""":math:`(\omega + v)/(1 + v)`."""
-        omega, v = reals("omega", omega), reals("v", v)
+        omega, v = both(omega, v)
         return np.asarray((omega + v) / (1.0 + v))
 
     def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         r""":math:`1/(1 + v)`."""
-        _, v = np.broadcast_arrays(reals("omega", omega), reals("v", v))
+        _, v = np.broadcast_arrays(*both(omega, v))
         return np.asarray(1.0 / (1.0 + v))
 
     def pull(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> tuple[Array, Array]:
@@ -83,7 +83,7 @@ class Logistic(Value, Loss):
         equation is concave, and Newton's method cannot cycle; it starts from :math:`\omega + W(\frac v2 e^{-\omega})`, a bound
         that holds since :math:`\sigma(-x) \ge e^{-x}/2`, with Lambert's :math:`W` to a percent.
         """
-        omega, v = reals("omega", omega), reals("v", v)
+        omega, v = both(omega, v)
         flip = omega < -0.5 * v
         start = np.where(flip, -omega - v, omega)
         size = np.logaddexp(0.0, np.log(0.5 * np.maximum(v, 1e-300)) - start)
@@ -116,18 +116,18 @@ class Hinge(Value, Loss):
 
     def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         r""":math:`\omega` clipped to 1 from below, moved by at most :math:`v`."""
-        omega, v = reals("omega", omega), reals("v", v)
+        omega, v = both(omega, v)
         return np.asarray(np.maximum(omega, np.minimum(1.0, omega + v)))
 
     def prox_derivative(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
         """0 where the proximal point sits in the corner at 1, else 1."""
-        omega, v = reals("omega", omega), reals("v", v)
+        omega, v = both(omega, v)
         return np.asarray(np.where((omega < 1.0) & (omega + v > 1.0), 0.0, 1.0))
 
     @np.errstate(divide="ignore", invalid="ignore")  # by v = 0
     def pull(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> tuple[Array, Array]:
         r""":math:`(1 - \omega)/v` clipped to :math:`[0, 1]`, and minus its slope (Eq. 3.6)."""
-        omega, v = reals("omega", omega), reals("v", v)
+        omega, v = both(omega, v)
         ratio = (1.0 - omega) / v
         return np.clip(ratio, 0.0, 1.0), np.where((ratio > 0.0) & (ratio < 1.0), 1.0 / v, 0.0)
 
@@ -161,5 +161,5 @@ class Softmax(Value, Loss):
         return np.asarray(_UNIT * slope), np.asarray(2.0 * curvature)
 
     def prox(self, omega: npt.ArrayLike, v: npt.ArrayLike) -> Array:
-        omega, v = reals("omega", omega), reals("v", v)
+        omega, v = both(omega, v)
         return np.asarray(_LOGISTIC.prox(_UNIT * omega, 2.0 * v) / _UNIT)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gcnlimit._runtime.progress import progress_bar
-from gcnlimit._validation import check_types, flag
+from gcnlimit._validation import check_types, flag, holds
 from gcnlimit._values import shown
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.columns import option
@@ -55,13 +55,13 @@ def read(
         Encoding of the files, by default UTF-8, or that of Windows (cp1252) where they are not UTF-8.
     """
     for name, value in (("path", path), ("nodes", nodes)):
-        if not (hasattr(value, "columns") or (name == "nodes" and value is None)):
+        if not (holds(hasattr, value, "columns") or (name == "nodes" and value is None)):
             check_path(value, name, " or be a data frame (gcnlimit.real.from_... take others)")
     for name, value in (("label", label), ("id", id), ("encoding", encoding)):
         if not (value is None or isinstance(value, str)):
             raise ParameterError(f"{name} = {shown(value)} is not allowed; it must be a word")
     how = How(label, id, _named(drop), _named(words), flag("undirected", undirected), encoding)
-    if hasattr(path, "columns") or _suffix(path) in TABLES + SPREADSHEETS:
+    if holds(hasattr, path, "columns") or _suffix(path) in TABLES + SPREADSHEETS:
         return read_tables(path, nodes, how)
     if _suffix(path) != ".npz":
         use = "use .npz, .csv, .tsv, .txt or .xlsx; or give what pandas or NetworkX read from it"
