@@ -113,7 +113,7 @@ def draw(dataset: xarray.Dataset, axes: Sequence[Axes]) -> None:
     right.set(
         xlabel=r"$\lambda_s$",
         ylabel=r"fraction of labels $\rho$",
-        xlim=(0.67, 1.01),
+        xlim=(0.68, 1.01),
         ylim=(0, None),
     )
     finish(
