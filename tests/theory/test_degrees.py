@@ -572,6 +572,20 @@ def test_a_random_walk_of_nodes_of_hardly_any_edges_is_solved():
     assert 0.5 < here < near < 0.6
 
 
+@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+def test_a_random_walk_is_solved_where_the_mean_of_the_squared_inverse_is_infinite(loss):
+    """Outputs of the rarest nodes have deviations of 1e5, and no part in the answer."""
+    law = gl.Gamma(0.6)
+    assert law.moment(-2.0) == np.inf
+    usual = law.theta > 1e-5
+    gcn = gl.GCN(gl.Residual([0.8]), loss, 0.3, normalization="random-walk")
+    data = gl.CSBM(1.5, 1.0, 1.0, 0.3, degrees=law)
+    p = gl.predict(data, gcn)
+    cut = gl.predict(data.replaced(degrees=gl.Degrees(law.theta[usual], law.weight[usual])), gcn)
+    assert p.test_accuracy == pytest.approx(cut.test_accuracy, abs=1e-6)
+    assert p.test_loss == pytest.approx(cut.test_loss, rel=1e-5)
+
+
 OWN = pytest.param(lambda z: np.logaddexp(0, -2 * z), id="own", marks=pytest.mark.slow)
 
 

@@ -100,14 +100,14 @@ def test_outputs_share_a_grid_if_their_deviations_are_within_a_factor_of_two():
     """A grid grows with the deviation: each group takes memory of one size, and none is left out."""
     deviation = np.concatenate([np.geomspace(1e-6, 9e3, 200), np.full(3000, 300.0)])
     ones = np.ones(deviation.size)
-    groups = list(_alike(Output(ones, deviation**2, ones)))
+    groups = list(_alike(gl.Hinge(), Output(ones, deviation**2, ones)))
     assert sorted(np.concatenate(groups)) == list(range(deviation.size))
     for rows in groups:
         wide = np.maximum(deviation[rows], 1.0)
         assert wide.max() <= 2.0 * wide.min() * (1 + 1e-12)
         assert rows.size == 1 or rows.size * 30.0 * wide.max() <= _GRID
     refused = Output(*(np.array([x, 1.0, 2.0]) for x in (np.nan, 1.0, 1.0)))
-    assert [rows.tolist() for rows in _alike(refused)] == [[1, 2]]
+    assert [rows.tolist() for rows in _alike(gl.Hinge(), refused)] == [[1, 2]]
 
 
 WIDE = Output(*np.random.default_rng(3).uniform([-2.0, 2.1, -8.0], [6.0, 8.0, 24.0], (40, 3)).T)
@@ -133,6 +133,33 @@ def test_wide_outputs_have_the_averages_of_a_fine_trapezoid(loss, monkeypatch):
     found = eta(as_loss(loss), WIDE)
     for one, other in zip(found, np.transpose(expected), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-13)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "hinge", value_of_logistic])
+@pytest.mark.parametrize("v", [1e2, 1e9])
+def test_outputs_of_nodes_of_hardly_any_edges_have_averages(loss, v):
+    """Of a deviation of 30 000, beyond which no other node's is."""
+    loss, deviation = as_loss(loss), 3e4
+    step = 0.5
+    omega = step * (np.arange(-480_000, 480_000) + 0.5)  # a kink halves a step
+    known = gl.losses.Logistic() if loss.value(0.0) < 1.0 else loss
+    weight = step / deviation * norm.pdf(omega / deviation)
+    pull, slope = known.pull(omega, v)
+    found = eta(loss, at(0.0, deviation, v))
+    np.testing.assert_allclose(
+        np.ravel(found), [weight @ pull, weight @ pull**2, weight @ slope], rtol=1e-6
+    )
+    losses = weight @ known.value(omega), weight @ known.value(known.prox(omega, v))
+    np.testing.assert_allclose(
+        np.ravel(expected_losses(loss, at(0.0, deviation, v))), losses, rtol=1e-6, atol=1e-12
+    )
+    # a grid that grows with the output would fill the memory
+    assert np.isnan(eta(far_bend(), at(0.0, deviation, v)).pull[0])
+
+
+def far_bend():
+    """A loss that has no pieces."""
+    return as_loss(lambda z: 0.1 * np.logaddexp(0.0, 500.0 - z))
 
 
 def test_the_grid_of_a_wide_output_does_not_grow_with_it(monkeypatch):
@@ -161,7 +188,7 @@ def test_wide_outputs_of_an_exponential_loss():
 
 def test_a_loss_whose_slope_turns_far_away_keeps_its_grid():
     """Pieces that grow away from 0 would miss a corner, or a bend, at a margin of 500."""
-    far = as_loss(lambda z: 0.1 * np.logaddexp(0.0, 500.0 - z))
+    far = far_bend()
     assert far.pieces is None
     mean, deviation, v = 400.0, 60.0, 3.0
     shifted = eta(gl.losses.Logistic(), at(mean - 500.0, deviation, 0.1 * v))

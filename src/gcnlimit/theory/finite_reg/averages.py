@@ -24,7 +24,8 @@ from gcnlimit.penalties import Penalty
 from gcnlimit.results.order_parameters import Output, Weights
 from gcnlimit.results.performance import scalar_or_array
 
-_WIDEST = 1e4  # deviation of an output up to which a loss is averaged, beyond that of any network
+_WIDEST = 1e4  # deviation of an output up to which a grid grows with it
+_UTMOST = 1e20  # and up to which others serve, for nodes of hardly any edges
 _GRID = 1 << 20  # numbers held by the grid of one average
 _NARROW = 1e-3  # width v of a corner below which Stein's lemma replaces the derivative
 _NEGLIGIBLE = 1e-13  # part of an average that the ends of its range may have
@@ -59,7 +60,7 @@ def eta(loss: Loss, output: Output) -> Eta:
     # within a million deviations of 0, and of a response that leaves proximal points their digits
     wide = (variance > _IN_PIECES**2) & (np.hypot(1e20 * mean, v) < 1e26 * np.sqrt(variance))
     pieces = loss.pieces if wide.any() else None
-    for rows in _alike(output, wide & (pieces is not None)):
+    for rows in _alike(loss, output, wide & (pieces is not None)):
         part = output.take(rows)
         by_pieces = pieces is not None and wide[rows[0]]
         found = _eta_by_pieces(loss, part, pieces) if by_pieces else _eta_by_quadrature(loss, part)
@@ -109,14 +110,17 @@ def _eta_by_pieces(loss: Loss, output: Output, pieces: Any) -> Eta:
     return Eta(np.sum(above, axis=1) - last, square, np.vecdot(turned, density))
 
 
-def _alike(output: Output, wide: Any = False) -> Iterator[npt.NDArray[np.intp]]:
+def _alike(loss: Loss, output: Output, wide: Any = False) -> Iterator[npt.NDArray[np.intp]]:
     """Rows that are outputs of a network, grouped by their deviation within a factor of two, which share a grid."""
     mean, variance, v = output
-    allowed = np.isfinite(mean) & (variance >= 0.0) & (variance < _WIDEST**2)
-    allowed &= (v > 0.0) & np.isfinite(v)
+    allowed = np.isfinite(mean) & (variance >= 0.0) & (v > 0.0) & np.isfinite(v)
+    far = allowed & (variance >= _WIDEST**2)
+    if far.any():
+        fixed = loss.breakpoints(v) is not None or loss.pieces is not None
+        allowed &= variance < (_UTMOST if fixed else _WIDEST) ** 2
     # the length of a grid grows with the deviation: one wide output would lengthen all
     octave = np.floor(0.5 * np.log2(np.where(allowed & (variance > 1.0), variance, 1.0)))
-    octave = np.where(wide, _ONE_GRID, octave)
+    octave = np.where(far | wide, _ONE_GRID + far, octave)
     for o in np.unique(octave[allowed]):
         rows = np.flatnonzero(allowed & (octave == o))
         together = max(1, int(_GRID / (60.0 * 2.0**o)))
@@ -129,7 +133,7 @@ def expected_losses(loss: Loss, output: Output) -> tuple[Array, Array]:
     if closed is not None:
         return closed
     test, train = (np.full_like(output.v, np.nan) for _ in range(2))
-    for rows in _alike(output):
+    for rows in _alike(loss, output):
         omega, weight = _grid(loss, output.take(rows))
         train[rows] = np.vecdot(weight, loss.value(loss.prox(omega, output.v[rows, None])))
         # a loss may grow as an exponential does: wider, until the ends do not matter
@@ -166,9 +170,16 @@ def slope_at_zero(loss: Loss) -> float:
 
 
 def _grid(loss: Loss, output: Output, reach: float = REACH) -> tuple[Array, Array]:
-    """Quadrature nodes for the output, in panels that end at the kinks of the proximal operator."""
+    """Quadrature nodes for the output, in panels that end at the kinks of the proximal operator.
+
+    Panels of an output beyond the widest end at the pieces of the loss, and where the proximal point is at these.
+    """
     deviation = np.sqrt(np.maximum(output.variance, 1e-300))
-    return gaussian_grid(output.mean, deviation, loss.breakpoints(output.v), reach)
+    ends = loss.breakpoints(output.v)
+    if ends is None and loss.pieces is not None and np.min(deviation) >= _WIDEST:
+        pieces, slope = loss.pieces[:, None], loss.in_pieces(loss.pieces)[0][:, None]
+        ends = np.concatenate([pieces + 0.0 * output.v, pieces + slope * output.v])
+    return gaussian_grid(output.mean, deviation, ends, reach)
 
 
 def weight_law(
