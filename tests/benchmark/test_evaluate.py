@@ -184,7 +184,13 @@ SENTENCES = {
 }
 
 
-@pytest.mark.parametrize("cheat", SENTENCES)
+SOME = {"forged_result", "kills_its_watch", "oversized", "lazy"}  # the others are of these kinds
+
+
+@pytest.mark.parametrize(
+    "cheat",
+    [pytest.param(c, marks=[pytest.mark.slow] * (c not in SOME)) for c in SENTENCES],
+)
 def test_a_cheat_without_scores_ends_in_one_sentence(cheat):
     (failed,) = judged(getattr(cheats, cheat)).failures
     assert SENTENCES[cheat] in failed.error
@@ -201,7 +207,9 @@ def test_a_model_that_closes_its_channel_leaves_no_traceback(capfd):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a daemon stays")
-@pytest.mark.parametrize("cheat", ["daemon", "daemon_of_none"])
+@pytest.mark.parametrize(
+    "cheat", ["daemon", pytest.param("daemon_of_none", marks=pytest.mark.slow)]
+)
 def test_a_daemon_that_a_model_has_started_ends_with_it(cheat, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     (run,) = judged(getattr(cheats, cheat), timeout=3.0).runs

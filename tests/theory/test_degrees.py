@@ -572,7 +572,7 @@ def test_a_random_walk_of_nodes_of_hardly_any_edges_is_solved():
     assert 0.5 < here < near < 0.6
 
 
-@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+@pytest.mark.parametrize("loss", [pytest.param("logistic", marks=pytest.mark.slow), "hinge"])
 def test_a_random_walk_is_solved_where_the_mean_of_the_squared_inverse_is_infinite(loss):
     """Outputs of the rarest nodes have deviations of 1e5, and no part in the answer."""
     law = gl.Gamma(0.6)
