@@ -27,7 +27,7 @@ DRAWS = 3  # such members
 REG = np.array([0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
 SMOOTHED = "PageRank 0.9, rows"
 AROUND = "neighbourhood kernel"
-PAIRS = "PageRank 0.9, pairs of rows"
+PAIRS = ("PageRank 0.9, pairs of features", "PageRank 0.9, pairs of rows")
 PER_CLASS = 20  # labelled nodes for each class from which labels are an input
 PER_COLUMN = 20  # labelled nodes for each feature from which hops and random units have members
 FOREST = 10  # labelled nodes from which trees are grown
@@ -51,6 +51,8 @@ TREES = Member("forest", graph=False, prior=4.0 * len(REG), learnt=True)  # most
 Columns = Beside | Kernel
 LEAST = {Beside: 3, Kernel: 2}  # what is less than this `REG` takes many steps with many labels
 Members = Iterable[tuple[Member, Columns]]
+Bank = list[tuple[Member, Any]]  # members and their columns
+Mixture = dict[str, Array]  # weight of each member of the average, at each of its regularizations
 
 
 def members(
@@ -181,12 +183,14 @@ def landmarks(views: Views, labels: Labels) -> Integers:
     return np.sort(np.argsort(views.colours, kind="stable")[drawn])
 
 
-def pairs_of_rows(views: Views, labels: Labels, bank: Iterable[Any]) -> list[Any]:
-    """Member on pairs of columns, of PageRank, rows of the graph and their means around a node: where rows say the most."""
-    columns = next(columns for member, columns in bank if member.name == SMOOTHED)
-    each = [*columns.blocks, *views.rows_around()]
-    own = [view[labels.labelled] for view in each]
-    return [(Member(PAIRS, local=True, exact=True), Kernel(linear, each, own, pairs=True))]
+def on_pairs(views: Views, labels: Labels, bank: Bank, weights: Mixture) -> Members:
+    """Member on pairs of columns: of PageRank and features or, where rows of the graph say the most, of these and their means."""
+    share = sum(w.sum() for name, w in weights.items() if name.endswith((", rows", AROUND)))
+    by_rows = bool(share > 0.5)
+    for smooth, *rows in [columns.blocks for member, columns in bank if member.name == SMOOTHED]:
+        each = [smooth, *rows, *views.rows_around()] if by_rows else [smooth, views.features]
+        own = [view[labels.labelled] for view in each]
+        yield Member(PAIRS[by_rows], local=True, exact=True), Kernel(linear, each, own, pairs=True)
 
 
 class Fitted(NamedTuple):

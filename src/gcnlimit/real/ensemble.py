@@ -22,7 +22,7 @@ from gcnlimit.graphs.scaling import RANK, Scaling, principal_axes, within
 from gcnlimit.numerics import leave_one_out as loo
 from gcnlimit.numerics.leave_one_out import SAMPLE, averaged, blurred, correct, paired, soft_weights
 from gcnlimit.numerics.ridge import Ridge
-from gcnlimit.real.bank import AROUND, Fitted, Member, members, pairs_of_rows, told_by_others
+from gcnlimit.real.bank import Bank, Fitted, Member, Mixture, members, on_pairs, told_by_others
 from gcnlimit.real.views import Views
 from gcnlimit.results.text import rounded
 
@@ -46,10 +46,6 @@ class Row(NamedTuple):
     strength: float | None  # of PageRank
     gain: float  # accuracy of the average less its own, on the same nodes
     gain_error: float
-
-
-Mixture = dict[str, Array]  # weight of each member of the average, at each of its regularizations
-Bank = list[tuple[Member, Any]]  # members and their columns
 
 
 @dataclass(eq=False)
@@ -107,9 +103,8 @@ class Ensemble:
             return _mixture(fitted, share, lambda member: True)
 
         everywhere = train(bank)
-        by_rows = sum(w.sum() for n, w in everywhere.items() if n.endswith((", rows", AROUND)))
-        if by_rows > 0.5 and isinstance(bank, list) and FEW < labels.index.size <= PAIRED:
-            bank += (more := pairs_of_rows(views, labels, bank))
+        if isinstance(bank, list) and FEW < labels.index.size <= PAIRED:
+            bank += (more := list(on_pairs(views, labels, bank, everywhere)))
             everywhere = train(more)
         alone = _mixture(fitted, share, lambda member: not member.graph and not bare)
         uses_graph, gain = adjacency is not None, None
