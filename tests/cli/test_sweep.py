@@ -190,3 +190,12 @@ def test_ctrl_c_ends_with_a_sentence_and_resumes(file, monkeypatch):
     )
     assert swept(file, "--resume").exit_code == 0
     assert len(done) == 2
+
+
+def test_a_name_of_a_filter_is_no_formula_in_csv(file, tmp_path):
+    filters = 'filter = [{name = "=1+1", t = 1.0}, {name = "plain", t = 2.0}]'
+    file.write_text(TEXT.replace("t = 1.0\n", "").replace("t = [0.5, 1.0, 1.5]", filters))
+    assert swept(file, "--out", tmp_path / "a.csv").exit_code == 0
+    rows = (tmp_path / "a.csv").read_text().splitlines()[1:]
+    assert [row.split(",")[1] for row in rows] == ["'=1+1", "plain"] * 5
+    assert [float(row.split(",")[0]) for row in rows] == sorted([0.0, 0.5, 1.0, 1.5, 2.0] * 2)
