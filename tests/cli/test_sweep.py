@@ -119,6 +119,11 @@ def test_the_name_of_the_verb_is_allowed(file):
     assert swept(file).exit_code == 0
 
 
+def test_an_empty_file_is_a_store_with_nothing_in_it(file):
+    file.with_suffix(".sqlite").touch()
+    assert swept(file).exit_code == 0
+
+
 def test_the_verb_writes_resumes_and_refuses_to_overwrite(file, tmp_path):
     first = swept(file, "--out", tmp_path / "answer.nc")
     assert first.exit_code == 0

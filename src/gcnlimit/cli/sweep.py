@@ -68,7 +68,7 @@ def command(
             raise GCNLimitError("a Parquet file needs pyarrow; install it with pip install pyarrow")
         need("--out", "sweep", package)
     check_plot(plot, asked["axes"])
-    if store.exists() and not resume:
+    if store.exists() and store.stat().st_size and not resume:
         raise ParameterError(f"the store {store} exists; add --resume, or name another by --store")
     try:
         answer = sweep(**asked, store=store, **who)
