@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from gcnlimit.benchmark.problems import as_problems
+from gcnlimit.errors import GCNLimitError
 
 
 def drawn_again(task):
@@ -508,3 +509,48 @@ class SilentError(Exception):
 def speechless(task):
     """Raise an exception that cannot be shown."""
     raise SilentError
+
+
+class OwnError(GCNLimitError):
+    """An error of the library that cannot be shown."""
+
+    def __str__(self):
+        raise RuntimeError("no words")
+
+
+def speechless_refusal(task):
+    """Raise one."""
+    raise OwnError
+
+
+class StoppingError(Exception):
+    """An exception that stops the program when it is asked what it is."""
+
+    def __str__(self):
+        raise KeyboardInterrupt
+
+
+def stops_when_shown(task):
+    """Raise one."""
+    raise StoppingError
+
+
+def wordless(task):
+    """Send a reason of spaces."""
+    everywhere(b"e" + b" \n\t\x00" * 9)
+    os._exit(0)
+
+
+def wordless_refusal(task):
+    """Refuse the task without a reason, so that no failure is counted."""
+    raise GCNLimitError(" \0")
+
+
+def takes_the_answer(task):
+    """Put another object in the place of the stream of the answer, in the frame that called."""
+    names = sys._getframe().f_back.f_locals
+    names["answer"] = None
+    if sys.version_info < (3, 13):  # where it is a copy
+        frame = ctypes.py_object(sys._getframe().f_back)
+        ctypes.pythonapi.PyFrame_LocalsToFast(frame, 0)
+    return task.targets

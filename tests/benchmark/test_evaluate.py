@@ -181,18 +181,24 @@ SENTENCES = {
     "points_nowhere": "ended without scores",
     "masked": "masked entries",
     "lazy": "rectangular array",
+    "speechless_refusal": "an error that cannot be shown",
+    "stops_when_shown": "ended without scores",
+    "wordless": "ended without scores",
+    "wordless_refusal": "GCNLimitError:",
+    "takes_the_answer": "ended without scores",
 }
 
 
-SOME = {"forged_result", "kills_its_watch", "oversized", "lazy"}  # the others are of these kinds
+SOME = {"forged_result", "kills_its_watch", "lazy", "wordless"}  # the others are of these kinds
 
 
 @pytest.mark.parametrize(
     "cheat",
     [pytest.param(c, marks=[pytest.mark.slow] * (c not in SOME)) for c in SENTENCES],
 )
-def test_a_cheat_without_scores_ends_in_one_sentence(cheat):
+def test_a_cheat_without_scores_ends_in_one_sentence(cheat, capfd):
     (failed,) = judged(getattr(cheats, cheat)).failures
+    assert "Traceback" not in capfd.readouterr().err
     assert SENTENCES[cheat] in failed.error
     assert np.isnan(failed.accuracy)
     assert len(failed.error) <= 500

@@ -11,7 +11,7 @@ from problems import OPTIONS
 
 import gcnlimit as gl
 from gcnlimit.cli import output
-from gcnlimit.cli.output import say_first
+from gcnlimit.cli.output import as_text, say_first
 from gcnlimit.results.text import table
 
 
@@ -155,3 +155,17 @@ def test_lines_that_are_not_shown_are_counted(count, capsys):
     assert said == [f"line {k}" for k in range(min(count, 3))] + [f"  and {count - 3} more"] * (
         count > 3
     )
+
+
+BEFORE = ["", " ", "\t", "\r", "\n", "\u3000", "\xa0", "\ufeff", "\u200b", " \t"]
+
+
+@pytest.mark.parametrize("sign", [*"=+-@", "\uff1d", "\uff0b", "\uff0d", "\uff20", "\ufe66"])
+def test_a_cell_that_a_spreadsheet_would_run_is_text(sign):
+    for before in BEFORE:
+        assert as_text(f"{before}{sign}a") == f"'{before}{sign}a"
+
+
+@pytest.mark.parametrize("cell", ["", "-1", "+1.5", " -2e-3", "a=1", "'=1", "1-2", "\xe9", 3, -1.5])
+def test_another_cell_stays_as_it_is(cell):
+    assert as_text(cell) == cell

@@ -119,6 +119,11 @@ def test_the_name_of_the_verb_is_allowed(file):
     assert swept(file).exit_code == 0
 
 
+def test_an_empty_file_is_a_store_with_nothing_in_it(file):
+    file.with_suffix(".sqlite").touch()
+    assert swept(file).exit_code == 0
+
+
 def test_the_verb_writes_resumes_and_refuses_to_overwrite(file, tmp_path):
     first = swept(file, "--out", tmp_path / "answer.nc")
     assert first.exit_code == 0
@@ -190,3 +195,12 @@ def test_ctrl_c_ends_with_a_sentence_and_resumes(file, monkeypatch):
     )
     assert swept(file, "--resume").exit_code == 0
     assert len(done) == 2
+
+
+def test_a_name_of_a_filter_is_no_formula_in_csv(file, tmp_path):
+    filters = 'filter = [{name = "=1+1", t = 1.0}, {name = "plain", t = 2.0}]'
+    file.write_text(TEXT.replace("t = 1.0\n", "").replace("t = [0.5, 1.0, 1.5]", filters))
+    assert swept(file, "--out", tmp_path / "a.csv").exit_code == 0
+    rows = (tmp_path / "a.csv").read_text().splitlines()[1:]
+    assert [row.split(",")[1] for row in rows] == ["'=1+1", "plain"] * 5
+    assert [float(row.split(",")[0]) for row in rows] == sorted([0.0, 0.5, 1.0, 1.5, 2.0] * 2)

@@ -10,8 +10,9 @@ from problems import DATA
 import gcnlimit as gl
 from gcnlimit._runtime import progress
 from gcnlimit._version import NUMERICAL_VERSION
+from gcnlimit.errors import GCNLimitError
 from gcnlimit.sweeps.plan import Plan
-from gcnlimit.sweeps.producers import as_producer, compute
+from gcnlimit.sweeps.producers import as_producer, compute, reason
 
 GCN = gl.GCN(gl.Diffusion(t=1.0), symmetrize=True)
 
@@ -145,3 +146,22 @@ def test_classes_are_an_axis_and_a_label():
 def test_a_number_whose_name_means_something_else_is_refused(name, value):
     ds = gl.sweep(lambda x: {name: value, "y": x}, axes={"x": [1.0, 2.0]}, progress=False)
     assert all("TypeError: the function returned" in error for error in ds.error.values)
+
+
+class SilentError(GCNLimitError):
+    """An error that cannot be shown."""
+
+    def __str__(self):
+        raise RuntimeError
+
+
+def test_a_point_always_has_a_reason_why_it_failed():
+    """An empty one would count as none, and an exception that cannot be shown would end the sweep."""
+    assert reason(GCNLimitError(" \0")) == "GCNLimitError:"
+    assert reason(SilentError()) == "an error that cannot be shown"
+    assert reason(GCNLimitError("one sentence")) == "one sentence"
+
+    def refuses(x: float) -> float:
+        raise SilentError
+
+    assert gl.sweep(refuses, axes={"x": [1.0]}).error.item() == "an error that cannot be shown"

@@ -171,7 +171,8 @@ def test_two_processes_share_a_store(tmp_path):
 
 FULL = """
 import resource, sys, killing, gcnlimit as gl
-resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
+limit = int(sys.argv[2])
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 try:
     killing.run(sys.argv[1])
 except gl.GCNLimitError as error:
@@ -181,9 +182,17 @@ except gl.GCNLimitError as error:
 
 def test_a_full_disk_loses_nothing(tmp_path):
     store = tmp_path / "runs.sqlite"
-    process = python("-c", FULL, store, stdout=subprocess.PIPE)
+    process = python("-c", FULL, store, 60_000, stdout=subprocess.PIPE)
     message = process.communicate(timeout=60)[0]
     assert f"cannot use the store {store}" in message
     assert "every block written is safe, and the same sweep resumes" in message
     assert 0 < blocks_of(store) < killing.BLOCKS
     xr.testing.assert_identical(killing.run(store), killing.run())
+
+
+@pytest.mark.parametrize("size", [0, 1_000, 5_000])
+def test_a_store_that_could_not_be_begun_is_not_there(size, tmp_path):
+    """An empty file would be refused by the next sweep that is not told to resume."""
+    process = python("-c", FULL, tmp_path / "runs.sqlite", size, stdout=subprocess.PIPE)
+    assert "cannot use the store" in process.communicate(timeout=60)[0]
+    assert list(tmp_path.iterdir()) == []

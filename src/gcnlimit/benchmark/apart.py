@@ -168,9 +168,9 @@ def _scores(answer: bytes, task: Task) -> Array:
     shape = (task.labels.size, task.classes)
     if first == _SCORES and len(content) == shape[0] * shape[1] * 8:
         return score_table(np.frombuffer(content, "<f8").reshape(shape), *shape)
-    if first == _REASON and content:
-        text = content.decode("utf-8", "replace")[:_LONGEST]
-        raise GCNLimitError(printable(text))
+    text = printable(content.decode("utf-8", "replace")[:_LONGEST])
+    if first == _REASON and text.strip():
+        raise GCNLimitError(text)
     raise GCNLimitError("the model's process ended without scores; return them from the function")
 
 
@@ -180,6 +180,7 @@ def main() -> None:
 
     from gcnlimit.sweeps.producers import reason
 
+    sys.excepthook = lambda *_: os._exit(0)  # of a process that its model has broken
     if sys.platform == "linux":
         _watched()
     answer = os.fdopen(os.dup(1), "wb")

@@ -120,7 +120,8 @@ class Ranking(Printed):
             pairs = [self.difference(method, self._own) for method in self.methods]
             columns["beside_mine"] = [gain for gain, _ in pairs]
             columns["beside_mine_error"] = [error for _, error in pairs]
-        return columns | {p: [self.mean(name, p) for name in self.methods] for p in self.problems}
+        own = {p: f"problem {p}" if p in columns else p for p in self.problems}
+        return columns | {own[p]: [self.mean(name, p) for name in self.methods] for p in own}
 
     @property
     def _own(self) -> str | None:
@@ -140,7 +141,8 @@ class Ranking(Printed):
             gains = {name: _signed(*self.difference(name, mine)) for name in others}
             columns["beside mine"] = [gains.get(name, "") for name in self.methods]
         for problem in self.problems if few else ():
-            columns[problem] = [self._cell(name, problem) for name in self.methods]
+            own = f"problem {problem}" if problem in columns else problem
+            columns[own] = [self._cell(name, problem) for name in self.methods]
         each = "" if few else self._by_problem()
         parts = (table(columns), each, self._not_compared(), self.failed)
         return "\n\n".join(part for part in parts if part)

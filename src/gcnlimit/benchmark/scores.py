@@ -101,10 +101,8 @@ class Scores(Printed):
         for method in dict.fromkeys(run.method for run in self.failures):
             tried = [run for run in self.runs if run.method == method]
             failed = [run for run in tried if run.error]
-            count = f"{len(failed)} of {len(tried)} runs failed"
-            told.append(
-                f"{method}: {count}, the first on {failed[0].problem}: {printable(failed[0].error)}"
-            )
+            count = f"{len(failed)} of {len(tried)} runs failed, the first on {failed[0].problem}"
+            told.append(f"{method}: {count}: {printable(failed[0].error)}")
         return "\n".join(told)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -218,7 +216,8 @@ def _means(size: str, lines: list[Line]) -> str:
     columns["graphs"] = [str(sum(line.graphs for line in row) or "-") for row in each]
     columns["seconds"] = [digits(mean_of(line.seconds for line in row)[0], ".2f") for row in each]
     for problem, column in zip(problems, zip(*rows, strict=True), strict=True):
-        columns[problem] = [percent(x.accuracy, x.standard_error) if x else "" for x in column]
+        own = f"problem {problem}" if problem in columns else problem
+        columns[own] = [percent(x.accuracy, x.standard_error) if x else "" for x in column]
     return f"Test accuracy in per cent, {size} graphs\n{table(columns, width=_WIDTH)}"
 
 

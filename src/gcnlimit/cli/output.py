@@ -9,6 +9,7 @@ import json
 import math
 import shutil
 import sys
+import unicodedata
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,7 +37,7 @@ Points = Prediction | Measurement
 
 _FORMS = click.Choice(["table", "csv", "json"])
 _SHOWN = 3  # failures that are listed
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_SIGNS = ("=", "+", "-", "@")  # begin a formula
 
 
 def output_options(function: Verb) -> Verb:
@@ -93,21 +94,22 @@ def show_grid(
 
 def _csv(names: list[str], rows: Any) -> str:
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    for row in rows:
-        writer.writerow([json.dumps(v) if isinstance(v, list) else as_text(v) for v in row])
+    cells = ([json.dumps(v) if isinstance(v, list) else as_text(v) for v in r] for r in rows)
+    csv.writer(text, lineterminator="\n").writerows([map(as_text, names), *cells])
     return text.getvalue()
 
 
 def as_text(cell: Any) -> Any:
     """Cell that spreadsheets show and do not run: words that begin as a formula does have an apostrophe before them.
 
-    >>> as_text("=1+1"), as_text("-1"), as_text(-1), as_text("a=b")
-    ("'=1+1", '-1', -1, 'a=b')
+    >>> as_text("=1+1"), as_text("-1"), as_text(-1), as_text("a=b"), as_text(" =1")
+    ("'=1+1", '-1', -1, 'a=b', "' =1")
     """
-    runs = isinstance(cell, str) and cell.startswith(_FORMULA) and not is_number(cell)
-    return f"'{cell}" if runs else cell
+    if not isinstance(cell, str) or is_number(cell):
+        return cell
+    # signs of full width count, and spaces and what is not seen may stand before them
+    seen = "".join(c for c in unicodedata.normalize("NFKC", cell) if c.isprintable()).lstrip()
+    return f"'{cell}" if seen.startswith(_SIGNS) or not cell[:1].isprintable() else cell
 
 
 def _cell(value: Any) -> str:

@@ -11,7 +11,7 @@ import click
 
 from gcnlimit._runtime.extras import need
 from gcnlimit.cli.options import FILE, POSITIVE, file_argument, option, plot_option
-from gcnlimit.cli.output import check_plot, draw, say_first
+from gcnlimit.cli.output import as_text, check_plot, draw, say_first
 from gcnlimit.errors import GCNLimitError, ParameterError, check_writable, writing
 from gcnlimit.parameters import build_filter, check_names, filter_choices, filter_names, spaced
 
@@ -68,7 +68,7 @@ def command(
             raise GCNLimitError("a Parquet file needs pyarrow; install it with pip install pyarrow")
         need("--out", "sweep", package)
     check_plot(plot, asked["axes"])
-    if store.exists() and not resume:
+    if store.exists() and store.stat().st_size and not resume:
         raise ParameterError(f"the store {store} exists; add --resume, or name another by --store")
     try:
         answer = sweep(**asked, store=store, **who)
@@ -155,6 +155,8 @@ def _export(dataset: xarray.Dataset, path: Path) -> None:
             new.write_bytes(as_netcdf(dataset))
         else:
             table = dataset.to_dataframe().reset_index()
+            words = table.select_dtypes(exclude="number") if ending == ".csv" else ()
+            table = table.assign(**{name: words[name].map(as_text) for name in words})
             (table.to_csv if ending == ".csv" else table.to_parquet)(new, index=False)
 
 

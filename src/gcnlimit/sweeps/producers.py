@@ -247,10 +247,10 @@ def reason(error: BaseException) -> str:
     >>> reason(ValueError("no digits\\nin it"))
     'ValueError: no digits in it'
     """
-    if isinstance(error, GCNLimitError):
-        return str(error)
     try:
-        said = str(error)
+        said = printable(f"{error}").split()
     except Exception:  # an exception of a user may be broken too
-        said = "an error that cannot be shown"
-    return " ".join(printable(f"{type(error).__name__}: {said}").split())
+        said = ["an error that cannot be shown"]
+    if not (said and isinstance(error, GCNLimitError)):
+        said = [*printable(f"{type(error).__name__}:").split(), *said]
+    return " ".join(said)

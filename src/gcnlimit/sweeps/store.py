@@ -144,11 +144,15 @@ def _connect(path: Path | None) -> sqlite3.Connection:
         # a block is on disk when its statement ends
         connection.execute("PRAGMA journal_mode = PERSIST")
         connection.execute("PRAGMA synchronous = FULL")
+        made = f"CREATE TABLE IF NOT EXISTS {_TABLE}"
         if connection.execute("PRAGMA application_id").fetchone() != (_MARK,):
-            connection.execute(f"PRAGMA application_id = {_MARK}")
-        connection.execute(f"CREATE TABLE IF NOT EXISTS {_TABLE}")
+            connection.executescript(f"BEGIN; PRAGMA application_id = {_MARK}; {made}; COMMIT")
+        connection.execute(made)
     except BaseException:
         connection.close()
+        if path is not None and path.exists() and not path.stat().st_size:  # nothing was in it
+            for ending in ("-journal", ""):
+                path.with_name(path.name + ending).unlink(missing_ok=True)
         raise
     return connection
 

@@ -82,7 +82,10 @@
   function saveNumbers(name, graph) {
     const cells = graph ? rowsOf(graph) : [...document.querySelectorAll("#" + name + "-shown tr")].map((row) =>
       [...row.cells].map((cell) => cell.textContent));
-    const quoted = (cell) => '"' + String(cell ?? "").replaceAll('"', '""') + '"';
+    // words that a spreadsheet would run as a formula have an apostrophe before them
+    const runs = (text) => /^[\s\p{C}]*[=+@-]/u.test(text.normalize("NFKC")) && isNaN(text);
+    const shown = (text) => (runs(text) ? "'" : "") + text.replaceAll('"', '""');
+    const quoted = (cell) => '"' + shown(String(cell ?? "")) + '"';
     const text = cells.map((row) => row.map(quoted).join(",")).join("\n") + "\n";
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([text], {type: "text/csv"}));
