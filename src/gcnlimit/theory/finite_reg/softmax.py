@@ -37,7 +37,7 @@ _NARROW = {4: 0.1, 6: 0.35, 16: 0.5}
 _TERMS = 4000  # of that rule, at most, if it then has four nodes or more
 _DAMPING = 11.0  # of sums of probabilities above 1, which the transform of period 2 folds back
 _SMALL, _RATIO = 16, 4.0  # cells near 0, and the factor over which they give way to the others
-_FINE = 0.25  # step there: of the logarithm of a probability within one cell, and in cells above
+_FINE = 0.5  # step there: of the logarithm of a probability within one cell, and in cells above
 _LEAST = -36.0  # logarithm of the part of a cell below which a probability counts as 0
 _REACH = 7.5  # deviations of a Gaussian that matter
 _NARROW_SPAN = 0.75  # of [0, 1] below which a grid covers no more
@@ -174,11 +174,12 @@ def _by_convolution(C: int, means: Array, deviation: float, v: float) -> list[li
     others = np.array([[C - 1.0]])
 
     # The other classes share what the own one misses. That is most where its output is lowest and
-    # theirs are highest; far below 1 where v is large, and the grid then covers no more of [0, 1].
-    most = np.array([[2.0 * reach - np.min(true_class)]])
+    # one of theirs highest; far below 1 where v is large: the grid then covers no more of [0, 1].
+    most = np.array([[np.sqrt(2.0) * reach - np.min(true_class)]])
     missed = (C - 1.0) * max(float(_proximal(most, others, v)[2][0, 0]), 1e-100)
     span = missed if missed < _NARROW_SPAN else 1.0
-    cells = _cells(1 << max(10, int(np.ceil(np.log2(6.0 * (C + v) * span / deviation)))))
+    least = 9 if span == 1.0 and means.size == 1 else 10  # rare outputs need finer steps
+    cells = _cells(1 << max(least, int(np.ceil(np.log2(6.0 * (C + v) * span / deviation)))))
 
     # Values of L outside these ends have a negligible density: L rises with each output, and is
     # highest where all are. At given probabilities it is Gaussian, of deviation `deviation` over
