@@ -35,6 +35,7 @@ PINNED = {
     11: THEORY,  # features of extreme strength; signals of graphs with hubs, from labels
     12: THEORY,  # wide outputs of steep losses of a user
     13: THEORY,  # points under laws of degrees that were given up
+    14: THEORY,  # softmax averages of wide outputs
 }
 """Test accuracy at lam = 0 and 1 in each version of the numbers."""
 

@@ -96,10 +96,14 @@ LARGE_RESPONSE = [(0.0, 0.6, 30.0), (1.7, 1.0, 880.0), (2.6, 1.5, 9e4), (2.0, 4.
 WIDE = [(0.5, 4.0, 0.5), (0.0, 6.0, 2.0), (2.0, 3.0, 0.1), (1.0, 2.0, 1.0)]
 
 
-@pytest.mark.parametrize("mean, deviation, v", LARGE_RESPONSE + WIDE)
+WIDER = [(14.0, 20.0, 8.0), (9.0, 20.0, 200.0)]
+"""Outputs at which a probability is often below any number that adds to one."""
+
+
+@pytest.mark.parametrize("mean, deviation, v", LARGE_RESPONSE + WIDE + WIDER)
 def test_averages_of_three_classes_are_integrals_over_two_differences(mean, deviation, v):
     """Where the others share a small part of the probability, and where it is spread over many scales."""
-    g = np.arange(-8.0, 8.01, 0.1 if v < 10.0 else 0.2)
+    g = np.arange(-8.0, 8.01, 0.03 if deviation > 10.0 else 0.1 if v < 10.0 else 0.2)
     first, second = (x.ravel() for x in np.meshgrid(g, g))
     weight = np.exp(-0.5 * (first**2 + second**2))
     differences = np.stack(
@@ -112,6 +116,29 @@ def test_averages_of_three_classes_are_integrals_over_two_differences(mean, devi
     integrals = [weight @ term / np.sum(weight) for term in terms]
     averages = _by_convolution(3, np.array([mean]), deviation, v)
     assert np.allclose(averages, [integrals], rtol=2e-9 if v < 10.0 else 1e-6, atol=0.0)
+
+
+@pytest.mark.parametrize("classes, v", [(3, 1.0), (5, 0.1), (4, 1e4)])
+def test_only_ratios_count_where_outputs_are_far_apart(classes, v):
+    """The probabilities are then the projection of the outputs on the simplex: outputs of nodes of hardly any edges."""
+    unit = np.array([1e12, 1e18])
+    loss = SoftmaxOf(classes)
+    output = 0.6 * unit, unit**2, v * unit
+    pull, square, trace = loss.gaussian_pull(*output)
+    of_outputs, proximal = loss.gaussian_losses(*output)
+    for average in (pull, square, trace * unit, of_outputs / unit, proximal):
+        assert 0.0 < average[0] < 1e3 * unit[0]
+        if average is not proximal:
+            assert average[1] == pytest.approx(average[0], rel=1e-7)
+
+
+@pytest.mark.parametrize("mean, deviation, v", [(60.0, 1.0, 1.0), (30.0, 0.6, 5.0)])
+def test_outputs_far_from_those_of_the_others_have_averages(mean, deviation, v):
+    """The others share less than the rounding of 1: exponentials of differences of outputs."""
+    (averages,) = _by_convolution(3, np.array([mean]), deviation, v)
+    missed = 2.0 * np.exp(deviation**2 - np.sqrt(3.0) * mean)
+    assert averages[0] == pytest.approx(missed, rel=1e-6)
+    assert averages[4] == pytest.approx(missed, rel=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ that only the number of them at each node counts: a few thousand terms for any :
 .. math:: \mathbb E\, G = \int dL\; \mathbb E\Big[ G\, \delta\Big( \sum_j \pi_j - 1 \Big) \sum_j q_j \Big]
 
 is a sum of convolutions of densities on [0, 1], taken by fast Fourier transforms: a one-dimensional integral for every
-:math:`C`. Relative errors are about 1e-8; that of :math:`\mathbb E\,1` is divided out.
+:math:`C`. Probabilities below any that matters, of outputs far apart, are a mass at 0. Relative errors are about 1e-8; that of
+:math:`\mathbb E\,1` is divided out.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.polynomial import hermite_e
 from scipy.fft import irfft, rfft
-from scipy.special import expit, gammaln, ndtri, wrightomega
+from scipy.special import expit, gammaln, ndtr, ndtri, wrightomega
 
 from gcnlimit._values import Array
 from gcnlimit.losses import Loss
@@ -36,11 +37,13 @@ _NARROW = {4: 0.1, 6: 0.35, 16: 0.5}
 _TERMS = 4000  # of that rule, at most, if it then has four nodes or more
 _DAMPING = 11.0  # of sums of probabilities above 1, which the transform of period 2 folds back
 _SMALL, _RATIO = 16, 4.0  # cells near 0, and the factor over which they give way to the others
-_FINE = 1.0 / 48  # step in the logarithm of a probability there
+_FINE = 0.5  # step there: of the logarithm of a probability within one cell, and in cells above
+_LEAST = -36.0  # logarithm of the part of a cell below which a probability counts as 0
 _REACH = 7.5  # deviations of a Gaussian that matter
 _NARROW_SPAN = 0.75  # of [0, 1] below which a grid covers no more
 _SHARED = 8.0  # deviations within which means share a grid
-_NEGLIGIBLE = 9.0  # deviations beyond which its density is below rounding
+_WIDEST = 1e20  # deviation of an output up to which averages are taken
+_ROOT = np.sqrt(2.0 * np.pi)
 
 
 class _ClassAverages(NamedTuple):
@@ -82,11 +85,11 @@ class SoftmaxOf(Loss):
         deviation = np.sqrt(variance)
         averages = np.full((mean.size, 5), np.nan)
         narrow = max(most for nodes, most in _NARROW.items() if nodes <= _nodes(self.classes))
-        allowed = (np.abs(mean) < 1e3) & (deviation < 1e3) & (v > 0.0) & (v < 1e7)
+        unit = np.maximum(deviation, 1.0)
+        allowed = (np.abs(mean) < 1e3 * unit) & (unit < _WIDEST) & (v > 0.0) & (v < 1e7 * unit)
         # means of one deviation and one v, if they are not far apart, share the other classes
-        laws = np.stack(
-            [deviation, v, np.floor(mean / np.maximum(_SHARED * deviation, 1.0))], axis=1
-        )
+        near = np.floor(mean / np.maximum(_SHARED * deviation, 1.0))
+        laws = np.stack([deviation, v, near], axis=1)
         for law in np.unique(laws[allowed], axis=0):
             rows = np.flatnonzero(allowed & (laws == law).all(axis=1))
             method = _by_counts if law[0] < narrow else _by_convolution
@@ -171,37 +174,42 @@ def _by_convolution(C: int, means: Array, deviation: float, v: float) -> list[li
     others = np.array([[C - 1.0]])
 
     # The other classes share what the own one misses. That is most where its output is lowest and
-    # theirs are highest; far below 1 where v is large, and the grid then covers no more of [0, 1].
-    most = np.array([[2.0 * reach - np.min(true_class)]])
-    missed = 1.0 - float(_proximal(most, others, v)[1][0])
+    # one of theirs highest; far below 1 where v is large: the grid then covers no more of [0, 1].
+    most = np.array([[np.sqrt(2.0) * reach - np.min(true_class)]])
+    missed = (C - 1.0) * max(float(_proximal(most, others, v)[2][0, 0]), 1e-100)
     span = missed if missed < _NARROW_SPAN else 1.0
-    cells = _cells(1 << max(10, int(np.ceil(np.log2(6.0 * (C + v) * span / deviation)))))
+    least = 9 if span == 1.0 and means.size == 1 else 10  # rare outputs need finer steps
+    cells = _cells(1 << max(least, int(np.ceil(np.log2(6.0 * (C + v) * span / deviation)))))
 
     # Values of L outside these ends have a negligible density: L rises with each output, and is
-    # highest where all are. The trapezoidal rule between the ends converges faster than any power
-    # of the step, once this is below the deviation of L, about `deviation` over sqrt(C).
+    # highest where all are. At given probabilities it is Gaussian, of deviation `deviation` over
+    # sqrt(C), which a trapezoidal rule of slightly smaller steps integrates up to rounding.
     low = np.maximum(true_class - reach, deviation * float(ndtri(10.0 ** (-13.0 / (C - 1)))) - v)
     high = true_class + reach + _proximal(-true_class[:, None], others, v)[0]
-    L = np.arange(np.min(low), np.max(high), 0.9 * C**-0.5 * min(deviation, 1.0))
+    L = np.arange(np.min(low), np.max(high), 0.9 * C**-0.5 * deviation)
     all_sums = _other_sums(C, cells, span, L[:, None], (deviation, v))
 
     def with_own(at: Array, sums: _Sums) -> list[float]:
         # The own class has the rest of the probability, and an output v more from its target.
         # Near 0 its density varies with the logarithm, as theirs does.
         if span == 1.0:
-            skip = cells.negligible(at, deviation, v)
-            x, share = cells.probability[skip:], cells.share[skip:]
+            x, mass, *at_zero = cells.masses(at, deviation, v)
+            rest, minus_log = 1.0 - x, -np.log(x)
         else:
-            x = 1.0 - span * np.arange(cells.size + 1.0) / cells.size
-            share = np.ones(cells.size + 1)
-        mass = _density(x, at, deviation, v) * share
-        weights = (np.ones_like(x), 1.0 - x, (1.0 - x) ** 2, -np.log(x))
+            rest = span * np.arange(cells.size + 1.0) / cells.size
+            x, minus_log = 1.0 - rest, -np.log1p(-rest)
+            mass = _density(x, at, deviation, v)
+        weights = (np.ones_like(x), rest, rest**2, minus_log)
 
         def masses(factor: Array | float) -> list[Array]:
             each = [mass * (w * factor) for w in weights]
             return [cells.grid(m)[:, ::-1] for m in each] if span == 1.0 else each
 
         plain, with_q = masses(1.0), masses(x / (1.0 + v * x))
+        if span == 1.0:
+            zero, logarithm = at_zero
+            for each, end in zip(plain, (zero, zero, zero, logarithm), strict=True):
+                each[:, -1:] += end
 
         # E[G delta(sum - 1) sum_j q_j]: q belongs to the own class, or to one of the C - 1 others.
         # The sums over L and over the probability need no step: it cancels against the norm.
@@ -236,26 +244,31 @@ class _Sums(NamedTuple):
 def _other_sums(C: int, cells: _Cells, span: float, L: Array, law: tuple[float, float]) -> _Sums:
     """Densities at each L, for outputs of that deviation and v; probabilities up to the span."""
     deviation, v = law
-    skip = cells.negligible(L, deviation, v, span)
-    x = span * cells.probability[skip:]
-    mass = _density(x, L, deviation, v) * cells.share[skip:]
+    x, mass, zero, _ = cells.masses(L, deviation, v, span)
 
     # Transforms of the weighted density of one probability; of all others but two, and but one.
     q = x / (1.0 + v * x)
-    B, B_q, B_2, B_2q = (cells.transform(mass * w) for w in (1.0, q, x**2, x**2 * q))
-    less_3 = B ** (C - 3)
-    less_2 = less_3 * B
+    above, B_q, B_2, B_2q = (cells.transform(mass * w) for w in (1.0, q, x**2, x**2 * q))
+    B = above + zero
+    # (B^(C-1) - zero^(C-1)) / above: beside all at zero, rounding would leave nothing of the rest
+    less_2 = rest = np.ones_like(B)
+    power = np.ones_like(zero)
+    for _ in range(C - 2):
+        less_3, less_2, power = less_2, less_2 * B, power * zero
+        rest = rest * B + power
 
     # Beside a square, q belongs to the same class or to one of the C - 2 that are left.
     square_q = less_2 * B_2q + (C - 2) * less_3 * B_2 * B_q
-    products = (less_2 * B, less_2 * B_q, less_2 * B_2, square_q, less_3 * B_q**2)
-    return _Sums(*(cells.inverse(product) for product in products))
+    products = (rest * above, less_2 * B_q, less_2 * B_2, square_q, less_3 * B_q**2)
+    sums = _Sums(*(cells.inverse(product) for product in products))
+    sums.alone[:, :1] += zero ** (C - 1)
+    return sums
 
 
 def _density(x: Array, L: Array, deviation: float, v: float) -> Array:
     """Density of a probability, one row for each L: that of the output v x + log x + L, times its derivative in x."""
     z = (v * x + np.log(x) + L) / deviation
-    return np.asarray(np.exp(-0.5 * z**2) * (v + 1.0 / x))
+    return np.asarray(np.exp(-0.5 * z**2) / (_ROOT * deviation) * (v + 1.0 / x))
 
 
 class _Cells(NamedTuple):
@@ -270,7 +283,6 @@ class _Cells(NamedTuple):
     size: int
     probability: Array
     share: Array
-    small: int
     spread: Array
 
     @property
@@ -278,17 +290,23 @@ class _Cells(NamedTuple):
         """Factor exp(-d x) of the densities; a transform of period 2 adds what lies at x + 2k, of which it leaves exp(-2 k d)."""
         return np.exp(-_DAMPING * np.arange(self.size + 1.0) / self.size)
 
-    def negligible(self, L: Array, deviation: float, v: float, span: float = 1.0) -> int:
-        """Number of points of the logarithmic grid, times the span, where the Gaussian is below rounding for every L."""
-        least = -np.max(L) - v - _NEGLIGIBLE * deviation
-        return int(np.searchsorted(np.log(span * self.probability[: self.small]), least))
+    def masses(self, L: Array, deviation: float, v: float, span: float = 1.0) -> tuple[Array, ...]:
+        """Points times the span, the masses there, that below the first, and the integral of -log x there."""
+        x = span * self.probability
+        first = np.log(x[0])
+        z = (first + L) / deviation
+        density = np.exp(-0.5 * z**2) / (_ROOT * deviation)
+        # the end of Euler and Maclaurin's formula for the steps from the first point
+        zero = ndtr(z) - _FINE**2 / 12.0 * density * z / deviation
+        end = _FINE**2 / 12.0 * density * (first * z / deviation - 1.0)
+        mass = _density(x, L, deviation, v) * (span * self.share)
+        return x, mass, zero, L * ndtr(z) + deviation**2 * density + end
 
     def grid(self, mass: Array) -> Array:
-        """Masses at equal steps from 0 to 1, from those at the last of the points."""
+        """Masses at equal steps from 0 to 1, from those at the points."""
         grid = np.zeros((len(mass), self.size + 1))
         grid[:, 1:] = mass[:, -self.size :]
-        small = mass.shape[1] - self.size
-        grid[:, : self.spread.shape[1]] += mass[:, :small] @ self.spread[self.small - small :]
+        grid[:, : self.spread.shape[1]] += mass[:, : -self.size] @ self.spread
         return grid
 
     def transform(self, mass: Array) -> npt.NDArray[np.complex128]:
@@ -303,27 +321,27 @@ class _Cells(NamedTuple):
 
 @lru_cache(maxsize=4)
 def _cells(size: int) -> _Cells:
-    # Equal steps, and steps in the logarithm that begin below any probability and overlap the
-    # others by a factor.
+    # Equal steps, and steps that are equal in the logarithm below one cell, in the probability
+    # above it, and overlap the others by a factor.
     x = np.arange(1.0, size + 1.0) / size
-    first = np.log(_SMALL / size)
-    t = np.arange(-60.0, first + np.log(_RATIO) + _FINE, _FINE)
     width = int(_SMALL * _RATIO) + 4
+    u = np.arange(_LEAST, _SMALL * _RATIO + _FINE, _FINE)
+    place = np.logaddexp(0.0, u)  # in cells
 
     # A mass between equal steps goes to the four around it with the weights of Lagrange's
     # interpolation, which keep its first four moments, and so its transform at low frequencies.
-    place = np.exp(t) * size
     corner = np.clip(np.floor(place).astype(int) - 1, 0, width - 4)
-    spread = np.zeros((t.size, width))
+    spread = np.zeros((u.size, width))
     for j in range(4):
         factors = [(place - corner - k) / (j - k) for k in range(4) if k != j]
-        spread[np.arange(t.size), corner + j] = factors[0] * factors[1] * factors[2]
+        spread[np.arange(u.size), corner + j] = factors[0] * factors[1] * factors[2]
 
-    # Shares of the two grids where they overlap add up to 1; dx is x dt on the logarithmic one.
-    near = 1.0 - _smooth_step((t - first) / np.log(_RATIO))
-    far = _smooth_step((np.log(x) - first) / np.log(_RATIO))
-    share = np.concatenate([near * _FINE * np.exp(t), far / size])
-    return _Cells(size, np.concatenate([np.exp(t), x]), share, t.size, spread)
+    # Shares of the two grids where they overlap add up to 1; of the steps, half of the first.
+    near, far = (_smooth_step(np.log(p / _SMALL) / np.log(_RATIO)) for p in (place, size * x))
+    step = _FINE * expit(u)
+    step[0] *= 0.5
+    share = np.concatenate([(1.0 - near) * step, far]) / size
+    return _Cells(size, np.concatenate([place / size, x]), share, spread)
 
 
 def _smooth_step(t: Array) -> Array:
