@@ -101,7 +101,7 @@ def is_missing(value: Any) -> bool:
     if isinstance(value, str):
         return not value.strip()
     missing = value is None or type(value).__name__ in ("NAType", "NaTType")
-    return missing or (isinstance(value, float) and math.isnan(value))
+    return missing or (isinstance(value, float | np.floating) and math.isnan(value))
 
 
 def _entries(y: Any, nodes: int) -> tuple[npt.NDArray[Any], Mask]:
