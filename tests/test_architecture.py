@@ -32,7 +32,7 @@ BUDGET = {
     "explorer": (11, 2545),
     "figures": (8, 1304),
     "filters": (6, 1111),
-    "graphs": (15, 2888),
+    "graphs": (15, 2916),
     "losses": (4, 747),
     "nn": (7, 838),
     "numerics": (14, 1805),

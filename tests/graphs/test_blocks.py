@@ -8,7 +8,13 @@ from scipy.stats import chi2, f_oneway
 
 import gcnlimit as gl
 from gcnlimit.classes import Classes
-from gcnlimit.graphs.blocks import _level_of_means, _one_strength, block_doubts, triangle_doubts
+from gcnlimit.graphs.blocks import (
+    _level_of_means,
+    _one_strength,
+    _unlike_features,
+    block_doubts,
+    triangle_doubts,
+)
 from gcnlimit.graphs.labels import Labels
 from gcnlimit.graphs.standard import Signals, StandardizedGraph, from_labels
 from gcnlimit.real.estimate import estimate_standard
@@ -68,6 +74,46 @@ def test_every_reason_is_named(seed):
     assert doubted(X, y, seen, A * (weights + weights.T)).startswith("the edges have weights")
     assert not doubted(X, y, seen, 2.5 * A)
     assert "degrees vary more within class 0 than" in doubted(*hubs_of_a_class(seed))
+
+
+def in_quarters(rng, y):
+    """Two columns whose product has the sign of the class, beside others."""
+    X = rng.standard_normal((y.size, 8))
+    X[:, 1] = np.abs(X[:, 1]) * np.sign(X[:, 0]) * np.where(y == 1, 1, -1)
+    return X
+
+
+def spread_out(rng, y):
+    """Columns that vary more in one class than in another."""
+    return rng.standard_normal((y.size, 30)) * np.where(y == 1, 1.5, 1.0)[:, None]
+
+
+def in_clusters(rng, y):
+    """Two clusters in each class."""
+    centres = 1.5 * rng.standard_normal((3, 2, 10))
+    return centres[y, rng.integers(2, size=y.size)] + rng.standard_normal((y.size, 10))
+
+
+@pytest.mark.parametrize("features", [in_quarters, spread_out, in_clusters])
+def test_features_whose_covariance_depends_on_the_class_are_named(features):
+    """They tell more than the means of the model do, also where labels are too few to learn it."""
+    rng = np.random.default_rng(0)
+    _, y, seen, A = drawn("plain", 0)
+    said = doubted(features(rng, y), None, seen, A)
+    assert said.startswith("the features vary in other ways in one class than in another")
+
+
+@pytest.mark.parametrize("labels, width", [(20, 10), (60, 400), (200, 10)])
+def test_classes_of_equal_covariance_are_seldom_taken_for_unlike(labels, width):
+    A = drawn("plain", 0, nodes=labels)[3]
+    told = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        y = np.arange(labels) % 2
+        X = rng.standard_normal((labels, width)) + rng.standard_normal((2, width))[y]
+        X[:, :5] += rng.standard_normal((labels, 1))
+        told += bool([*_unlike_features(StandardizedGraph.of(X, y, A))])
+    assert told <= 1
 
 
 def teams(seed, nodes=600):

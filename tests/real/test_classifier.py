@@ -88,6 +88,17 @@ def test_every_mark_of_an_unlabelled_node_is_the_same():
     assert np.array_equal(found.transduction_, names[wanted.transduction_])
 
 
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.longdouble])
+def test_a_missing_number_of_any_precision_is_a_mark(kind):
+    _, _, y, A = classed_graph()
+    wanted = as_labels(y, len(A))
+    objects = np.array([kind("nan") if v < 0 else int(v) for v in y], object)
+    for marked in (objects, np.where(y < 0, np.nan, y).astype(kind)):
+        found = as_labels(marked, len(A))
+        assert np.array_equal(found.labelled, wanted.labelled)
+        assert np.array_equal(found.index, wanted.index)
+
+
 def test_what_pandas_writes_for_an_unknown_class_is_a_mark():
     X, _, y, A = classed_graph()
     wanted = gl.GraphClassifier().fit(X, y, graph=A).transduction_

@@ -126,6 +126,18 @@ def test_a_degenerate_table_has_an_answer(kind, edges, known, width, scale, sing
         assert np.isfinite(row.loo_accuracy) or (row.weight == 0.0 and ": left out, " in row.member)
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("least", [5e-324, 1e-300, 1e-200])
+def test_weights_that_are_nothing_beside_the_others_leave_numbers_finite(least):
+    rng = np.random.default_rng(0)
+    X, A, y = features("plain", 7, rng), graph("plain", rng), labelling("half", rng)
+    model = gl.GraphClassifier().fit(X, y, graph=A * np.where(rng.random(A.shape) < 0.5, least, 1))
+    assert not any("left out" in row.member for row in model.table_)
+    weighted = gl.describe(X, y, 1e40 * A * np.where(np.arange(N) < N // 2, least, 1.0))
+    assert "times the smallest" in str(weighted)
+    assert "inf" not in str(weighted)
+
+
 def test_a_member_that_cannot_be_trained_is_left_out_and_said_so(monkeypatch):
     rng = np.random.default_rng(0)
     X, A, y = features("plain", 7, rng), graph("plain", rng), labelling("half", rng)

@@ -3,13 +3,14 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from scipy.special import log_softmax, softmax
 
 import gcnlimit as gl
 from gcnlimit.graphs.blocks import labelled_in_groups
-from gcnlimit.graphs.labels import as_labels
+from gcnlimit.graphs.labels import as_fractions, as_labels
 from gcnlimit.numerics.leave_one_out import SPREAD, recalibrated
 from gcnlimit.real.fractions import EXPLAINED, WIDE, Shift
 from gcnlimit.real.recommend import expectation
@@ -99,6 +100,18 @@ def test_given_fractions_are_the_rule_of_bayes():
     assert given.fractions_ == pytest.approx(shares)
     assert softmax(given.decision_function(), axis=1) == pytest.approx(wanted, abs=1e-9)
     assert np.array_equal(given.predict(), given.classes_[wanted.argmax(axis=1)])
+
+
+def test_fractions_that_pandas_counts_are_by_class():
+    """It lists the largest first; without names, they are in the order of the classes."""
+    counted = pd.Series(["b"] * 5 + ["c"] * 3 + ["a"] * 2).value_counts(normalize=True)
+    classes = np.array(["a", "b", "c"])
+    assert as_fractions(counted, classes) == pytest.approx([0.2, 0.5, 0.3])
+    assert as_fractions(counted.reset_index(drop=True), classes) == pytest.approx([0.5, 0.3, 0.2])
+    numbers = pd.Series([0.7, 0.3], index=[1, 0])
+    assert as_fractions(numbers, np.array([0, 1])) == pytest.approx([0.3, 0.7])
+    with pytest.raises(gl.ParameterError, match=r"fractions name .*-1.*give one for each of"):
+        as_fractions(pd.Series([0, 1, -1]).value_counts(normalize=True), np.array([0, 1]))
 
 
 @pytest.mark.slow

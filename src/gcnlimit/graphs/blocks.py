@@ -1,4 +1,4 @@
-"""Edges of labelled nodes: homophily, whether they follow the block model (one degree, one strength for all pairs), groups."""
+"""Labelled nodes: homophily, whether they follow the block model (one degree, one strength, one spread of features), groups."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scipy.special import chdtrc, fdtrc
 from gcnlimit._values import Array
 from gcnlimit.graphs.check import dense, squared
 from gcnlimit.graphs.labels import Labels
-from gcnlimit.graphs.standard import Signals, StandardizedGraph
+from gcnlimit.graphs.standard import PAIRS, Signals, StandardizedGraph
 
 UNLIKELY = 1e-3  # level of each test: about one graph of the model in 500 is doubted by chance
 # Ratio of mean degrees of two classes, or of their spreads, from which it matters: class sizes that
@@ -22,6 +22,7 @@ UNLIKE = 1.4
 SURELY, ODD = 3.5, 0.01  # standard errors, and probability, from which two neighbours are alike
 FEWEST = 2.0  # edges expected between two classes below which their number says nothing
 WEIGHTED = 0.05  # variance of the weights, over their squared mean, that is noise not to be ignored
+SPREADS, FEW = 4.5, 10  # standard errors by which classes have other covariances, and least labels
 SIDES = 0.9  # share of the edges that join two sides from which a graph is bipartite
 CLOSED = 1.3  # share of joined neighbours, over that of the model, from which it matters
 WALKS = 3e6  # of two steps that are followed to find it
@@ -63,6 +64,7 @@ def block_doubts(graph: StandardizedGraph) -> Iterator[str]:
             yield f"degrees vary more within class {most} than within {least}, which has no hubs"
             break
     yield from _unlike_nodes(graph)
+    yield from _unlike_features(graph)
     edges, chance = _blocks(graph, out, into)
     fitted, level = _one_strength(graph, edges, chance)
     if level >= UNLIKELY:
@@ -133,6 +135,30 @@ def _unlike_nodes(graph: StandardizedGraph) -> Iterator[str]:
         odds = f"{usually + excess / pairs.sum():.2f}, where its class predicts {usually:.2f}"
         told = f"two neighbours of a node share a class with probability {odds}"
         yield f"nodes of one class are not linked alike ({told})"
+
+
+def _unlike_features(graph: StandardizedGraph) -> Iterator[str]:
+    r"""Sentence on features whose covariance depends on the class, so that they tell more than the means of the model do.
+
+    Squares of :math:`x_i \cdot x_j`, means of classes taken off, are then larger within classes (Li and Chen 2012).
+    """
+    index, n = graph.labels.index, min(graph.labels.index.size, PAIRS)
+    some = np.linspace(0, index.size - 1, n).astype(int)
+    Y = np.eye(graph.labels.classes.size)[index[some]]
+    if graph.features is None or (counts := Y.sum(axis=0)).min() < FEW:
+        return
+    x = dense(graph.features.matrix[graph.labels.labelled[some]]) - graph.features.v
+    x = (x - Y @ (Y.T @ x / counts[:, None])) * np.sqrt(Y @ (counts / (counts - 1.0)))[:, None]
+    gram = x @ x.T  # of the same class too small by its mean, which was taken off
+    gram += (Y * (np.diag(gram) @ Y / counts**2)) @ Y.T
+    squares, others = gram**2, 1.0 - np.eye(n)
+    mean = np.sum(squares * others, axis=1) / (n - 2.0)
+    squares = others * (squares - mean[:, None] - mean + mean.sum() / (n - 1.0))
+    same = others * ((Y * (n / counts)) @ Y.T - 1.0)
+    error = np.sqrt(2.0 * np.sum(same**2) * np.sum(squares**2) / (n * (n - 1.0)))
+    if (excess := float(np.sum(same * squares))) > SPREADS * error:
+        told = f"their covariances differ by {excess / error:.1f} standard errors"
+        yield f"the features vary in other ways in one class than in another ({told})"
 
 
 def _blocks(graph: StandardizedGraph, out: Array, into: Array) -> tuple[Array, Array]:

@@ -21,6 +21,7 @@ from gcnlimit.errors import ParameterError
 # numbers up to these, and down to their inverses, have powers that are floating-point numbers too
 MANY = 1 << 20
 LARGEST = {np.dtype(np.float32): 1e9, np.dtype(np.float64): 1e50}
+NOTHING = 1e-60  # least weight, beside the largest: of less, powers of degrees would overflow
 
 
 def as_adjacency(
@@ -67,6 +68,7 @@ def as_adjacency(
         raise ParameterError(f"{name} has {told}; leave these edges out or take absolute values")
     if matrix.nnz == 0:
         raise ParameterError(f"{name} joins no two nodes by a weight; give edges, or no graph")
+    np.maximum(matrix.data, NOTHING * matrix.data.max(), out=matrix.data)
     if dropped and notes is not None:
         notes.append(f"Dropped {counted(dropped, 'self-loop')}.")
     elif 2 * dropped > len(matrix.indptr):
@@ -194,8 +196,7 @@ def _as_csr(name: str, matrix: Any, dtype: npt.DTypeLike = np.float64) -> Any:
     """Copy in CSR form, each entry once; the indices of another form are checked before and after."""
     require(f"{name} of {matrix.shape[0]:.3g} rows", 16.0 * matrix.shape[0], "leave out empty rows")
     check_indices(name, matrix)
-    # what becomes infinite is refused by the caller
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # the caller refuses what is infinite
         csr: Any = sparse.csr_array(matrix.astype(dtype))
         check_indices(name, csr)
         csr.sum_duplicates()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gcnlimit._validation import as_real, plain_array
+from gcnlimit._validation import as_real, holds, plain_array
 from gcnlimit._values import Array, Integers, Mask, shown
 from gcnlimit.errors import ParameterError
 from gcnlimit.graphs.columns import UNKNOWN
@@ -101,7 +101,7 @@ def is_missing(value: Any) -> bool:
     if isinstance(value, str):
         return not value.strip()
     missing = value is None or type(value).__name__ in ("NAType", "NaTType")
-    return missing or (isinstance(value, float) and math.isnan(value))
+    return missing or (isinstance(value, float | np.floating) and math.isnan(value))
 
 
 def _entries(y: Any, nodes: int) -> tuple[npt.NDArray[Any], Mask]:
@@ -149,6 +149,8 @@ def class_weights(labels: Labels, class_weight: object) -> Array:
 def as_fractions(value: Any, classes: npt.NDArray[Any]) -> Array:
     """Fractions in the order of the classes, from numbers in that order or by class."""
     names = classes.tolist()
+    if holds(hasattr, value, "iloc") and [*value.index] != [*range(len(names))]:
+        value = value.to_dict()  # of pandas, which counts classes in an order of its own
     if isinstance(value, Mapping) and not hasattr(value, "shape"):  # as a sparse matrix has
         if set(value) != set(names):
             raise ParameterError(f"fractions name {[*value]}; give one for each of {names}")

@@ -142,5 +142,4 @@ def _numpy(tensor: Any) -> Any:
     if not hasattr(tensor, "detach"):
         return None if tensor is None else np.atleast_1d(plain_array("a field of data", tensor))
     plain = tensor.detach().cpu().to_dense()
-    # NumPy has no bfloat16
-    return (plain.double() if plain.is_floating_point() else plain).numpy()
+    return (plain.double() if plain.is_floating_point() else plain).numpy()  # not of bfloat16
