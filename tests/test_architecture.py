@@ -24,7 +24,7 @@ sweeps/cluster sweeps/survival theory/classes theory/noise
 """Tests of no one module: laws of a whole room, of the pages, or of the package."""
 
 BUDGET = {
-    ".": (21, 3093),
+    ".": (21, 3094),
     "_runtime": (6, 611),
     "benchmark": (8, 1534),
     "choose": (13, 2446),
@@ -32,13 +32,13 @@ BUDGET = {
     "explorer": (11, 2545),
     "figures": (8, 1304),
     "filters": (6, 1111),
-    "graphs": (15, 2916),
+    "graphs": (15, 2979),
     "losses": (4, 747),
     "nn": (7, 838),
     "numerics": (14, 1805),
     "real": (13, 2500),
     "results": (8, 1210),
-    "simulation": (26, 4807),
+    "simulation": (26, 4808),
     "sweeps": (6, 1204),
     "theory": (53, 9976),
 }

@@ -9,10 +9,11 @@ from pathlib import Path
 
 
 class GCNLimitError(Exception):
-    """Base class of everything this library raises on purpose; the message is one line, whatever it quotes."""
+    """Base class of everything this library raises on purpose; the message is one line, whatever it quotes, and not long."""
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(" ".join(str(message).split()))
+        words = " ".join(str(message).split())
+        super().__init__(words if len(words) < 2000 else f"{words[:1500]} ... {words[-400:]}")
 
 
 class ParameterError(GCNLimitError, ValueError):

@@ -2,6 +2,12 @@
 
 import contextlib
 import gzip
+import itertools
+import sys
+import time
+import tracemalloc
+import zipfile
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -9,7 +15,8 @@ import pytest
 
 import gcnlimit as gl
 from gcnlimit import real
-from gcnlimit.graphs.table_files import _named
+from gcnlimit.graphs.columns import numbers_of
+from gcnlimit.graphs.table_files import _named, short
 
 
 @pytest.fixture
@@ -297,19 +304,53 @@ def test_frames_of_other_packages_are_read_as_those_of_pandas():
         real.read(Frame(edges, way=False))
 
 
+def book_of(path, monkeypatch, **sheets):
+    """A spreadsheet as openpyxl opens it: rows of values under the titles of sheets."""
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("xl/workbook.xml", "")
+
+    def sheet(title, rows):
+        return SimpleNamespace(
+            title=title, reset_dimensions=lambda: None, iter_rows=lambda **_: iter(rows)
+        )
+
+    opened = SimpleNamespace(worksheets=[sheet(*one) for one in sheets.items()])
+    reader = SimpleNamespace(load_workbook=lambda *_, **__: opened)
+    monkeypatch.setitem(sys.modules, "openpyxl", reader)
+    return path
+
+
 def test_sheets_called_nodes_and_edges_are_read_as_such(tmp_path, monkeypatch):
-    (tmp_path / "both.xlsx").write_bytes(b"")
     sheets = {
-        " Nodes": pd.DataFrame([["id", "label"], ["a", "x"], ["b", "y"]]),
-        "other": pd.DataFrame([["?"]]),
-        "Edges": pd.DataFrame([["source", "target"], ["a", "b"]]),
+        " Nodes": [("id", "label", "size"), (None, None), ("a", "x", 3.0), ("b", "y", None)],
+        "other": [("?",)],
+        "Edges": [("source", "target"), ("a", "b", None)],
     }
-    monkeypatch.setattr("gcnlimit.graphs.table_files.unpacked_size", lambda _: 0)
-    monkeypatch.setattr("gcnlimit.graphs.table_files._grid_size", lambda _: 0.0)
-    monkeypatch.setattr(pd, "read_excel", lambda *_, **__: dict(sheets))
-    data = real.read(tmp_path / "both.xlsx", tmp_path / "both.xlsx")
+    path = book_of(tmp_path / "both.xlsx", monkeypatch, **sheets)
+    data = real.read(path, path)
     assert data.y.tolist() == ["x", "y"]
+    assert data.X.tolist() == [[3.0, 0.0], [3.0, 1.0]]
     assert data.notes[0].startswith("Read the sheet ' Nodes' of")
+
+
+@pytest.mark.parametrize(
+    "rows, sentence",
+    [
+        (itertools.repeat((), 2 * 10**6), "has cells beyond row 1048576 or column XFD; delete"),
+        ([("a",) * 16_385], "has cells beyond row 1048576 or column XFD; delete what stands far"),
+        (
+            itertools.repeat(("a",) * 16_384),
+            r"needs about 0\.05.* GB of memory.* far from the table",
+        ),
+        (itertools.repeat(("a" * 10**6,)), "needs about 0.08 GB of memory.* far from the table"),
+    ],
+)
+def test_a_spreadsheet_is_read_no_further_than_memory_allows(tmp_path, monkeypatch, rows, sentence):
+    """However its file says where a cell is, and however often one long text is shared."""
+    path = book_of(tmp_path / "e.xlsx", monkeypatch, edges=rows)
+    monkeypatch.setenv("GCNLIMIT_MEMORY", "0.05")
+    with pytest.raises(gl.ParameterError, match=sentence):
+        real.read(path)
 
 
 @pytest.mark.parametrize("name", ["n.parquet", "n.xls"])
@@ -495,3 +536,78 @@ def test_an_empty_second_column_is_no_reason_to_take_the_third_for_it():
     columns = _named([["1", "3"], ["", ""], ["2", "4"], ["", ""]], "edges.csv", {"source"})
     assert list(columns) == ["1", "2", "3"]
     assert columns["2"] == ["", ""]
+
+
+DAMAGE = {
+    "digits": "7" * 10**5 + "x",
+    "thousands": "1" + ",111" * 25_000 + "x",
+    "digits of other scripts": "\u0663" * 60_000,
+}
+
+
+@pytest.mark.parametrize("cell", DAMAGE.values(), ids=DAMAGE)
+def test_a_long_cell_that_is_almost_a_number_is_read_at_once(cell):
+    """Where a pattern can be matched in many ways, the time to find that it does not grows with their number."""
+    began = time.process_time()
+    assert numbers_of({cell, "1"}) == (None, "")
+    assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("name", ["id" * 50_000 + "x", "_" * 100_000 + "x", "a" + "_node" * 20_000])
+def test_the_short_name_of_a_long_column_is_found_at_once(name):
+    began = time.process_time()
+    assert short(name) in (name, "a")
+    assert time.process_time() - began < 5
+
+
+def test_a_name_of_a_column_as_long_as_a_page_is_refused(tmp_path):
+    (tmp_path / "e.csv").write_text(f"source,target,{'w' * 1001}\na,b,1\n")
+    with pytest.raises(gl.ParameterError, match=r"a name of a column of 1001 letters; shorten it"):
+        real.read(tmp_path / "e.csv")
+
+
+def test_accents_without_end_are_refused_before_they_are_sorted(tmp_path):
+    (tmp_path / "e.csv").write_text(
+        f"source,target\na,e{chr(0x301) * 300_000}{chr(0x316) * 300_000}\n"
+    )
+    began = time.process_time()
+    with pytest.raises(gl.ParameterError, match="has a hundred accents on one letter; remove them"):
+        real.read(tmp_path / "e.csv")
+    assert time.process_time() - began < 5
+    words = "\u4e2d\u6587" * 300 + "e\u0301"  # no accents, and one
+    (tmp_path / "e.csv").write_text(f"source,target\na,{words}\n")
+    assert len(real.read(tmp_path / "e.csv").names[1]) == 601
+
+
+@pytest.mark.parametrize("place", ["name", "class", "word"])
+def test_one_long_cell_does_not_make_all_rows_as_long(tmp_path, monkeypatch, place):
+    """In an array of text every entry takes as much memory as the longest."""
+    n, longest = 2000, "w" * 10**5
+    names = [f"v{k}" for k in range(n - 1)] + [longest if place == "name" else "z"]
+    rows = [f"{name},{'ab'[k % 2]},{'xy'[k % 3 == 0]}" for k, name in enumerate(names[:-1])]
+    rows.append(
+        f"{names[-1]},{longest if place == 'class' else 'a'},{longest if place == 'word' else 'x'}"
+    )
+    (tmp_path / "n.csv").write_text("id,label,town\n" + "\n".join(rows))
+    links = [f"{a},{b}" for a, b in itertools.pairwise(names)]
+    (tmp_path / "e.csv").write_text("source,target\n" + "\n".join(links))
+    monkeypatch.setenv("GCNLIMIT_MEMORY", "0.1")
+    tracemalloc.start()
+    try:
+        found = real.read(tmp_path / "e.csv", tmp_path / "n.csv").X.shape
+    except gl.ParameterError as error:
+        found = str(error)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 3e7
+    if place == "word":
+        assert found == (n, 3)
+    else:
+        assert "letters needs about 3.2 GB of memory" in found
+        assert "shorten the longest" in found
+
+
+def test_a_cell_that_is_too_long_is_a_sentence_with_a_remedy(tmp_path):
+    (tmp_path / "e.csv").write_text('source,target\na,"' + "b\n" * 10**5)
+    with pytest.raises(gl.ParameterError, match=r"field limit .*; cut what is that long, or close"):
+        real.read(tmp_path / "e.csv")

@@ -52,7 +52,7 @@ _BEFORE_CLOCK = re.compile(r"[ T](?=\d{1,2}:\d{2})")
 _TIME = re.compile(r".*\d[ :]\d\d:\d\d|\d\d?\.?[ -][^\W\d]{3,9}\.?[ -](\d\d){1,2}$")  # 3 mai 2024
 _ZONE = re.compile(r"(:\d\d(?:\.\d+)?)(?: ?(?:UTC|GMT)|([+-]\d\d))$")  # as databases write it
 # (1, 2) or 0.5;3, but not 1,5, which is a number
-_ITEM = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_ITEM = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _BARE = rf"{_ITEM}([,;])\s*{_ITEM}(?:\1\s*{_ITEM})*"
 _ADDRESS = re.compile(r"^<.* at 0x\w+>$", re.DOTALL)
 _LIST = re.compile(rf"{_BARE}|[\[(]\s*{_ITEM}(?:[,;\s]\s*{_ITEM})*\s*[\])]")
@@ -97,7 +97,7 @@ def option(name: str, value: Any) -> str:
 
 def listed(names: Iterable[str], most: int = MOST_WORDS) -> str:
     """Some names in a sentence, the first of them if they are many."""
-    several = [*map(printable, names)]
+    several = [printable(name[:100]) for name in names]
     more = f" and {len(several) - most} more" if len(several) > most else ""
     return f"{', '.join(several[:most])}{more}"
 
@@ -272,7 +272,7 @@ def features_of(
         elif value is None and (why := _refusal(name, sorted(present), name in kept)):
             refused[name] = why
         elif value is None:
-            parts.append((np.array(texts)[:, None] == np.array(sorted(present))).astype(float))
+            parts.append(_indicators(texts, sorted(present)))
             told[_ENCODED].append(f"{name} ({parts[-1].shape[1]})")
             _note_cases(present, words)
             if missing.any():
@@ -299,6 +299,13 @@ def features_of(
     size = 16.0 * sum(part.size for part in parts)
     require(f"a table of {sum(p.shape[1] for p in parts)} features", size, "drop some columns")
     return np.hstack(parts) if parts else None
+
+
+def _indicators(texts: list[str], words: list[str]) -> Array:
+    """A column of 0 and 1 for each word; an array of the texts would take as much for each as for the longest."""
+    place = {word: k for k, word in enumerate(words)}
+    found = np.array([place.get(text, -1) for text in texts])
+    return np.array(found[:, None] == np.arange(len(words)), float)
 
 
 _FILLED = "Missing numbers were replaced by the mean of their column, and 0/1 columns mark them"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from gcnlimit.graphs.labels import classes_of_nodes
 Location = str | os.PathLike[str]
 Stored = dict[str, npt.NDArray[Any]]
 SPLITS = ("train", "val", "test")
+_LISTED = 2**21  # bytes of the list of the entries of a zip file
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +128,7 @@ class Dataset:
 
 def from_stored(stored: Stored) -> Dataset:
     """Data set of the arrays that `save` wrote."""
+    check_work(stored)
     nodes = stored["indptr"].size - 1
     graph = stored_csr(stored, "weights", (nodes, nodes))
     X = stored.get("x_dense")
@@ -176,7 +179,7 @@ def _masks(name: str, value: Any, nodes: int) -> Mask | None:
 def _names(value: Any, nodes: int) -> npt.NDArray[Any]:
     names = plain_array("names", value)
     with contextlib.suppress(TypeError, ValueError):
-        names = names.astype(str)
+        names = names.astype(str) if names.shape == (nodes,) else names
     if names.dtype.kind != "U" or names.shape != (nodes,) or len({*names.tolist()}) != nodes:
         raise ParameterError(f"names = {shown(value)} are not {nodes} different words, one a node")
     return names
@@ -188,11 +191,12 @@ def reading(path: Location, kind: str) -> Iterator[Stored]:
     check_path(path)
     try:
         with open(path, "rb") as opened:
-            file = np.load(opened, allow_pickle=False)
-            if not isinstance(file, np.lib.npyio.NpzFile):
+            if opened.read(6) == np.lib.format.MAGIC_PREFIX:
                 raise ValueError(f"it holds one array instead of the fields of {kind}")
-            require("it", unpacked_size(path), "write a smaller one")
-            stored = {name: file[name] for name in file.files}
+            require("it", unpacked_size(opened), "write a smaller one")
+            opened.seek(0)
+            file = np.load(opened, allow_pickle=False)
+            stored = {name: file[name] for name in dict.fromkeys(file.files)}
             if others := [name for name in stored if not isinstance(stored[name], np.ndarray)]:
                 raise ValueError(f"its entry {others[0]!r} is not an array")
     except Exception as error:  # of fifteen types, where NumPy or zipfile meets a damaged file
@@ -214,10 +218,32 @@ def write_arrays(path: Location, fields: Mapping[str, Any], compress: bool) -> N
         (np.savez_compressed if compress else np.savez)(file, **fields)
 
 
+def unzipped(file: Any) -> zipfile.ZipFile:
+    """A zip file, unless the list of its entries is long: each is an object before anything can be asked of them."""
+    end = zipfile._EndRecData(file)  # type: ignore[attr-defined]
+    if end and end[5] > _LISTED:
+        listed = f"the list of its entries takes {end[5] / 1e6:.3g} MB"
+        raise zipfile.BadZipFile(f"{listed}, more than {_LISTED / 1e6:.2g}; write fewer entries")
+    return zipfile.ZipFile(file)
+
+
 def unpacked_size(file: Any) -> int:
     """Bytes of what a zip file declares to hold; of a larger entry no more is ever read."""
-    with zipfile.ZipFile(file) as parts:
-        return sum(part.file_size for part in parts.infolist())
+    return sum(part.file_size for part in unzipped(file).infolist())
+
+
+def check_work(stored: Stored, kept: str = "") -> None:
+    """Refuse arrays whose checked copies, in double precision or as text, need more memory than there is.
+
+    The field that is `kept` is not copied if it holds such numbers.
+    """
+    needed = 0.0
+    for name, array in stored.items():
+        if array.dtype.kind in "SU":
+            needed += 10.0 * array.nbytes + 150.0 * array.size
+        elif name != kept or array.dtype not in (np.float32, np.float64):
+            needed += 16.0 * array.size
+    require("reading it", needed, "write a smaller one")
 
 
 def field(stored: Stored, name: str, *shape: int | None) -> npt.NDArray[Any]:
@@ -249,7 +275,7 @@ def stored_csr(stored: Stored, data: str, shape: tuple[int, int], prefix: str = 
 
 def _unreadable(path: Location, kind: str, reason: object) -> ParameterError:
     """Error for a file that is not what it should be; what NumPy says of executing what it holds is not passed on."""
-    plain = not any(words in str(reason) for words in ("pickle", "malformed node"))
+    plain = str(reason) and not re.search("pickle|malformed node|not a zip", str(reason))
     why = reason if plain else "it is not an .npz file of plain arrays"
     return ParameterError(f"path = {os.fspath(path)!r} cannot be read as {kind}: {why}")
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gcnlimit._runtime.memory import require
 from gcnlimit._validation import as_real, holds, plain_array
 from gcnlimit._values import Array, Integers, Mask, shown
 from gcnlimit.errors import ParameterError
@@ -111,6 +112,8 @@ def _entries(y: Any, nodes: int) -> tuple[npt.NDArray[Any], Mask]:
         got = f"has shape {raw.shape}" if raw.ndim else f"is {type(y).__name__}"
         raise ParameterError(f"y {got}; it must have one entry for each of the {nodes} nodes")
     mask = labelled_nodes(raw)
+    if raw.dtype.kind == "O":
+        check_words("classes", (word for word in raw[mask] if isinstance(word, str)), nodes)
     return as_classes(raw[mask]), mask
 
 
@@ -125,6 +128,13 @@ def as_classes(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         fraction = f"y contains {values[fractions][0]:g}"
         raise ParameterError(f"Unknown label type: {fraction}; classes are {KINDS}")
     return values
+
+
+def check_words(name: str, words: Iterable[str], count: int) -> None:
+    """Refuse words that need more memory than there is: in an array each of them takes as much as the longest."""
+    longest = max(map(len, words), default=0)
+    told = f"a column of {count} {name} of up to {longest} letters"
+    require(told, 16.0 * longest * count, "shorten the longest")
 
 
 def class_weights(labels: Labels, class_weight: object) -> Array:

@@ -9,7 +9,6 @@ import io
 import os
 import re
 import unicodedata
-import zipfile
 from collections import Counter
 from collections.abc import Iterable
 from itertools import islice, takewhile
@@ -21,7 +20,7 @@ from gcnlimit._validation import holds
 from gcnlimit.errors import GCNLimitError, ParameterError
 from gcnlimit.graphs.check import counted
 from gcnlimit.graphs.columns import is_number, listed, option, text
-from gcnlimit.graphs.dataset import Location, unpacked_size
+from gcnlimit.graphs.dataset import Location, unpacked_size, unzipped
 
 ENDS = (("source", "src", "from", "node1", "u"), ("target", "dst", "to", "node2", "v"))
 WEIGHT = ("weight", "weights", "w")
@@ -31,12 +30,14 @@ SPREADSHEETS = (".xlsx",)
 _MEMORY = 40.0  # bytes for each byte of a table that is read
 _ROWS = 256  # of a text split at once: too few lists to call the garbage collector, which is slow
 _LOOKED_AT = 4096  # rows that tell a decimal comma
-_PLACE = re.compile(rb"""\br\s*=\s*["']([A-Z]{0,9})([0-9]{1,9})["']""")  # of a cell or a row
+_LARGEST_SHEET = (1_048_576, 16_384)  # rows and columns, as spreadsheets have them
+_FOREIGN = re.compile("[^\0-\u02ff]{200,}")  # letters that may be accents of one another
 _NO_TABLE = re.compile(r"""\s*([\[{]\s*["\[{]|<[!?a-z]|%%MatrixMarket)""", re.IGNORECASE)
 _COMMENTS = re.compile(r"((([#%]|//)[^\n]*|sep=.[^\S\n]*)(\n|\Z)|\s*\n|\s+\Z)*+", re.IGNORECASE)
 # lines that databases draw in tables, such as --+--, and the number of rows they write below
 _RULES = re.compile(r"^[ |+:]*-:*-[-:|+ ]*$|^ *\(?[0-9]+ rows?\b[^\n]*+\s*\Z", re.MULTILINE)
 _FRAMED = re.compile(r"^ *\|(.*)\| *$", re.MULTILINE)
+_NAME = 1000  # letters that the name of a column may have
 _HEAD = 10  # rows in which the mark between cells is looked for, below a title
 _COUNTERS = {"index", "level_0", "rownames"}  # columns of row numbers that pandas and R write
 # numbers that can be read in one way only, with a decimal comma or point; 1,200 can be in two
@@ -120,6 +121,9 @@ def read_table(source: Any, kind: str, how: How, notes: list[str], naming: Any =
             cells = _spreadsheet(raw, shown, kind, notes)
         else:
             cells, mark = _cells(_text(raw, shown, how.encoding, notes), shown, kind, notes)
+    except csv.Error as error:
+        remedy = "cut what is that long, or close a quote that is open"
+        raise ParameterError(f"{shown} cannot be read as a table: {error}; {remedy}") from None
     except Exception as error:  # of many types, where zipfile meets a damaged file
         told = f"{shown} cannot be read as a table: {getattr(error, 'strerror', None) or error}"
         raise error if isinstance(error, GCNLimitError) else ParameterError(told) from None
@@ -144,7 +148,7 @@ def _content(path: Location, shown: str) -> bytes:
         if begin.startswith(b"\x1f\x8b"):
             file = opened.enter_context(gzip.open(file))
         elif begin.startswith(b"PK\3\4") and Path(path).suffix.lower() not in SPREADSHEETS:
-            packed = opened.enter_context(zipfile.ZipFile(file))
+            packed = opened.enter_context(unzipped(file))
             inside = [name for name in packed.namelist() if not re.search("/$|^__MACOSX", name)]
             if len(inside) != 1:
                 raise ParameterError(f"{shown} holds {counted(len(inside), 'file')}; unpack it")
@@ -174,6 +178,9 @@ def _text(raw: bytes, shown: str, encoding: str | None, notes: list[str]) -> str
         if code == "cp1252" != encoding:
             told = f"{shown} is not UTF-8 and was read as cp1252, the encoding of Windows"
             notes.append(f"{told}; for another encoding use {option('encoding', 'NAME')}.")
+        for run in _FOREIGN.findall(written):  # sorting the accents of one letter is slow
+            if "x" * 99 in "".join("x" if unicodedata.combining(letter) else " " for letter in run):
+                raise ParameterError(f"{shown} has a hundred accents on one letter; remove them")
         # é is one letter, as Macs do not write it; spaces of web pages are seen
         return unicodedata.normalize("NFC", written).replace("\u00a0", " ").replace("\u200b", "")
     tried = f"is not text in {encoding or 'UTF-8 or cp1252'}; save it as CSV"
@@ -181,25 +188,44 @@ def _text(raw: bytes, shown: str, encoding: str | None, notes: list[str]) -> str
 
 
 def _spreadsheet(raw: bytes, shown: str, kind: str, notes: list[str]) -> list[list[str]]:
-    """Columns of the sheet that is called nodes or edges, else of the first, as text, as pandas reads it."""
+    """Columns of the sheet that is called nodes or edges, else of the first, as text."""
     require(shown, _MEMORY * unpacked_size(io.BytesIO(raw)), "save it as CSV")
-    require(shown, _MEMORY * _grid_size(raw), "delete what stands far from the table")
     try:
-        import pandas
+        import openpyxl
 
-        how = {"header": None, "dtype": str, "keep_default_na": False}
-        sheets = pandas.read_excel(io.BytesIO(raw), sheet_name=None, **how)
+        book = openpyxl.load_workbook(io.BytesIO(raw), read_only=True, data_only=True)
+        sheets = {sheet.title: sheet for sheet in book.worksheets}
+        name = next((name for name in sheets if name.strip().lower() == kind), next(iter(sheets)))
+        rows = _rows(sheets.pop(name), shown)
     except ImportError:
-        both = "needs pandas and openpyxl: pip install pandas openpyxl"
-        raise ParameterError(f"{shown} {both}; or save it as CSV") from None
+        needs = "needs openpyxl: pip install openpyxl"
+        raise ParameterError(f"{shown} {needs}; or save it as CSV") from None
+    except ParameterError:
+        raise
     except Exception as error:  # of any type, where the reader meets a damaged file
         raise ParameterError(f"{shown} cannot be read as a spreadsheet: {error}") from None
-    name = next((name for name in sheets if name.strip().lower() == kind), next(iter(sheets)))
-    sheet = sheets.pop(name)
     if sheets:
         notes.append(f"Read the sheet {name!r} of {shown}, not {listed(map(repr, sheets))}.")
-    rows = _below_titles([row for row in sheet.values.tolist() if any(row)], shown, notes)
-    return [[*map(str.strip, column)] for column in zip(*rows, strict=True) if any(column)]
+    rows = _below_titles(rows, shown, notes)
+    return [[*column] for column in zip(*rows, strict=True) if any(column)]
+
+
+def _rows(sheet: Any, shown: str) -> list[list[str]]:
+    """Rows of a sheet that are not empty, all of one length: one cell far out makes a whole table of empty ones."""
+    sheet.reset_dimensions()
+    rows: list[list[str]] = []
+    far = "delete what stands far from the table"
+    most, longest, written = available() / _MEMORY, 0, 0
+    for count, cells in enumerate(sheet.iter_rows(values_only=True)):
+        row = ["" if cell is None else text(cell) for cell in cells]
+        if any(row):
+            rows.append(row)
+            longest, written = max(longest, len(row)), written + sum(map(len, row))
+        if count >= _LARGEST_SHEET[0] or longest > _LARGEST_SHEET[1]:
+            raise ParameterError(f"{shown} has cells beyond row 1048576 or column XFD; {far}")
+        if longest * len(rows) + written > most:
+            require(shown, _MEMORY * (longest * len(rows) + written), far)
+    return [row + [""] * (longest - len(row)) for row in rows]
 
 
 def _below_titles(rows: list[list[str]], shown: str, notes: list[str]) -> list[list[str]]:
@@ -212,18 +238,6 @@ def _below_titles(rows: list[list[str]], shown: str, notes: list[str]) -> list[l
         notes.append(f"Left out {some}: {title!r}.")
         return rows[above:]
     return rows
-
-
-def _grid_size(raw: bytes) -> float:
-    """Cells of the sheets of a spreadsheet, empty ones included: one cell far out makes a whole table of them."""
-    cells = 0.0
-    with zipfile.ZipFile(io.BytesIO(raw)) as parts:
-        for name in parts.namelist():
-            places = _PLACE.findall(parts.read(name)) if "sheet" in name else []
-            rows = max((int(row) for _, row in places), default=0)
-            last = max((letters for letters, _ in places), key=lambda b: (len(b), b), default=b"")
-            cells += float(rows) * sum(26**k * (b - 64) for k, b in enumerate(reversed(last)))
-    return cells
 
 
 def _index_counts(frame: Any, kind: str, asked: bool) -> bool:
@@ -307,6 +321,8 @@ def _by_name(head: list[str], columns: list[list[Any]], shown: str) -> Columns:
     names = [name or f"Unnamed: {k}" for k, name in enumerate(head)]
     while names[0] in names[1:] and not head[0]:
         names[0] += ".1"  # saved once more
+    if (longest := max(map(len, names))) > _NAME:
+        raise ParameterError(f"{shown} has a name of a column of {longest} letters; shorten it")
     if twice := [name for name, times in Counter(names).items() if times > 1]:
         raise ParameterError(f"{shown} has two columns called {twice[0]!r}; rename one of them")
     if not columns or not columns[0]:
@@ -316,7 +332,9 @@ def _by_name(head: list[str], columns: list[list[Any]], shown: str) -> Columns:
 
 def short(name: str) -> str:
     """Name of a column in small letters, without what it says of nodes: source_id and source_town_id are source."""
-    bare = re.sub(r"(?<=.)([ _.:-]*(id|node|name))+$", "", name.lower())
+    # backwards, since from each place of a long name all that follows would be looked at
+    ends = re.match(r"(?:(?:di|edon|eman)[ _.:-]*)*(?=.)|", name.lower()[::-1])
+    bare = name.lower().removesuffix(ends[0][::-1] if ends else "")
     return re.sub(r"^(from|to|source|target|src|dst)[ _.:-].*", r"\1", bare)
 
 

@@ -18,6 +18,7 @@ from gcnlimit.errors import ParameterError, writing
 from gcnlimit.graphs.check import as_adjacency, counted, dense, is_symmetric
 from gcnlimit.graphs.columns import classes_of, features_of, is_number, listed, numbers_of, option
 from gcnlimit.graphs.dataset import Dataset, Location
+from gcnlimit.graphs.labels import check_words
 from gcnlimit.graphs.table_files import ENDS, WEIGHT, How, Table, read_table, short
 
 LABEL = ("label", "class", "y")
@@ -93,6 +94,7 @@ def read_tables(edges: Any, nodes: Any, how: How) -> Dataset:
     # whole numbers in their order, before other names
     order = sorted(strange, key=lambda name: (len(name) if name.isdecimal() else math.inf, name))
     names = [*in_table, *order]
+    check_words("names", names, len(names))
     place = {name: k for k, name in enumerate(names)}
     pairs = np.array([[*map(place.__getitem__, each)] for each in (source, target)]).T
     graph = _graph(pairs, len(names), weights, how.undirected, notes)

@@ -39,7 +39,7 @@ def read(
     ----------
     path
         ``.npz`` file, written by `write` or `Instance.save`; or a list of edges: a file (``.csv``, ``.tsv``, ``.txt``,
-        ``.csv.gz``, ``.csv.zip``; ``.xlsx`` by pandas) or a data frame. Its columns are source, target, and perhaps a weight.
+        ``.csv.gz``, ``.csv.zip``; ``.xlsx`` by openpyxl) or a data frame. Its columns are source, target, and perhaps a weight.
     nodes
         Table of nodes, a file or a data frame: numbers and words are features, missing ones filled in, nodes of edges added.
     label, id

@@ -195,6 +195,7 @@ class Instance(Brief):
     def load(path: Location) -> Instance:
         """Read what `save` wrote; every field is checked as in `of`."""
         with dataset.reading(path, "an instance") as stored:
+            dataset.check_work(stored, kept="features")
             nodes = stored["train_mask"].size
             mask = observation.check_mask(stored["train_mask"], nodes)
             matrix = dataset.stored_csr(stored, "weights", (nodes, nodes))
@@ -264,7 +265,7 @@ def _model(stored: Stored) -> Any:
     text = field(stored, "model").item()
     try:
         return json.loads(text, object_hook=_built)
-    except (ArithmeticError, KeyError, TypeError, ValueError) as error:
+    except (ArithmeticError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise ParameterError(f"model = {text!r} cannot be read as a model: {error}") from None
 
 
