@@ -174,6 +174,13 @@ def test_a_name_that_is_too_long_is_one_sentence(verb, tmp_path):
     assert "cannot be written: File name too long" in done.stderr
 
 
+def test_a_name_as_long_as_it_may_be_can_be_written(tmp_path):
+    for name in ("x" * 251 + ".csv", "x." + "y" * 253):
+        with writing(tmp_path / name) as new:
+            new.write_text("new")
+        assert (tmp_path / name).read_text() == "new"
+
+
 @pytest.mark.parametrize("name", ["missing/file", "file/below.npz"])
 def test_an_instance_is_not_written_into_a_missing_folder(tmp_path, name):
     (tmp_path / "file").write_text("")

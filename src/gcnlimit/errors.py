@@ -39,8 +39,8 @@ def writing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     with cannot_write(path):
         place = Path(os.path.realpath(path))
-        only_there = place.exists() and not (place.is_file() and os.access(place.parent, os.W_OK))
-        beside = place if only_there else place.with_name(f".{os.urandom(8).hex()}{place.suffix}")
+        there = place.exists() and not (place.is_file() and os.access(place.parent, os.W_OK))
+        beside = place if there else place.with_name(f".{os.urandom(8).hex()}{place.suffix[:20]}")
         try:
             yield beside
             if beside != place:
