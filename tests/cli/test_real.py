@@ -195,10 +195,20 @@ def test_fractions_are_words_or_shares_by_class():
     model = gl.GraphClassifier(fractions=shares).fit(data.X, data.training(), graph=data.graph)
     assert shown["test_accuracy"] == model.score(y=data.testing())
     assert "average" in answer("classify", TEXAS, "--fractions", "labels")
-    for bad in ("some", "0=a,1=b", "0=0.5"):
+    for bad in ("some", "0=a,1=b", "0=0.5", "0.5,0.5", "=0.5,0=0.5"):
         done = run("classify", TEXAS, "--fractions", bad)
         assert done.exit_code != 0
         assert "fractions" in done.output
+        assert ("share for each class, such as a=0.2" in done.output) == (bad != "0=0.5")
+
+
+def test_a_complete_graph_has_no_advice_but_answers(tmp_path):
+    complete = real.Dataset(np.ones((12, 12)) - np.eye(12), None, np.arange(12) % 3 - 1)
+    real.write(complete, tmp_path / "complete.npz")
+    for verb in ("recommend", "describe"):
+        done = run(verb, tmp_path / "complete.npz")
+        assert "use GraphClassifier, or gcnlimit classify" in done.output
+    assert "network" in answer("classify", tmp_path / "complete.npz")
 
 
 def test_few_labels_are_said_to_be_few(tmp_path):

@@ -77,6 +77,34 @@ def test_the_interval_holds_where_nothing_can_be_learned():
     assert np.mean([e.low <= a <= e.high for e, a in zip(intervals, accuracies, strict=True)]) > 0.9
 
 
+@pytest.mark.parametrize("labels, classes", [(40, 2), (40, 7), (400, 2), (4000, 3)])
+def test_a_lower_end_needs_hits_that_the_best_of_many_has_not_by_chance(labels, classes):
+    error = np.sqrt((classes - 1) / labels) / classes
+    for sure in (False, True):
+        hits = int(np.ceil(labels * (1 / classes + 3.5 * error))) - 1 + sure
+        assert (expected_accuracy(np.arange(labels) < hits, classes).low > 0.0) == sure
+
+
+@pytest.mark.slow
+def test_labels_of_chance_have_no_lower_end_though_the_best_of_many_members_is_right_on_most():
+    """A graph of six communities and of hubs, six words for each node, and forty labels that none of it tells."""
+    told, nodes, labels = 0, 300, 40
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        part, weight = rng.integers(6, size=nodes), rng.gamma(1.0, 1.0, nodes) + 0.05
+        rate = np.outer(weight, weight) * np.where(part[:, None] == part, 0.12, 0.015)
+        A = np.triu(rng.random((nodes, nodes)) < np.minimum(rate, 0.9), 1).astype(float)
+        X = np.zeros((nodes, 106))
+        X[np.arange(nodes), part] = 1.0
+        for k in range(5):
+            X[np.arange(nodes), 6 + 20 * k + (20 * rng.random(nodes) ** 2).astype(int)] = 1.0
+        y = np.full(nodes, -1)
+        y[rng.permutation(nodes)[:labels]] = np.arange(labels) % 2
+        model = gl.GraphClassifier(fractions="labels").fit(X, y, graph=A + A.T)
+        told += model.expected_accuracy_.low > 0.0
+    assert told <= 1
+
+
 def test_a_graph_without_features_is_not_said_to_have_them():
     (_, hidden, A), _ = advised(0.3)
     advice = gl.recommend(None, hidden, A)

@@ -81,14 +81,14 @@ def command(
 
 def _fractions(text: str, labels: Any) -> Any:
     """Word, or share of each class by name."""
-    if "=" not in text:
+    if text in ("auto", "labels", "estimated"):
         return text
     names = {str(c): c for c in np.unique(labels[labelled_nodes(labels)]).tolist()}
     shares = dict(part.rpartition("=")[::2] for part in text.split(","))
     try:
-        return {names.get(name.strip(), name): float(share) for name, share in shares.items()}
+        return {names.get(name.strip(), name): float(name and s) for name, s in shares.items()}
     except ValueError:
-        use = "write a share for each class, such as a=0.2,b=0.8"
+        use = "use auto, labels, estimated, or a share for each class, such as a=0.2,b=0.8"
         raise ParameterError(f"--fractions {text!r} is not allowed; {use}") from None
 
 

@@ -48,7 +48,7 @@ class StandardizedGraph(NamedTuple):
             raise ParameterError(f"y labels {labels.labelled.size} nodes; at least 3 are needed")
         if check.is_complete(adjacency):
             alike = "graph joins all pairs of nodes alike and says nothing about the classes"
-            raise ParameterError(f"{alike}; use GraphClassifier without a graph")
+            raise ParameterError(f"{alike}; use GraphClassifier, or gcnlimit classify")
         directed = not check.is_symmetric(adjacency)
         codes = simplex_codes(labels.counts / labels.index.size)[labels.index]
         return cls(centred(adjacency, not directed), directed, features, labels, codes)

@@ -20,7 +20,7 @@ from gcnlimit.results.text import rounded
 
 FEW = 20  # labelled nodes below which no single number is named
 SILENT = 10  # labelled nodes below which leave-one-out says nothing
-SURE = 1.96
+SURE, LUCK = 1.96, 3.5  # standard errors: of an interval, and of hits of the best of many by chance
 
 
 @rounded
@@ -40,10 +40,9 @@ def expected_accuracy(
     The accuracy on a number of `others` has an error of its own, that of their hits; 0 stands for infinitely many. Nodes have
     weights of sum 1, their `share`, where other nodes are not drawn like them; `variance` is that of the accuracy from the
     fractions of the classes. All of this leaves fewer labels than there are. Hits below chance count as chance. Where the hits
-    may be chance there is no lower end (0): any method may then be below it. Below ten labelled nodes it says nothing.
+    may be chance, which helps the best of many members, there is no lower end (0). Below ten labelled nodes it says nothing.
     """
-    labels = right.size
-    chance = 1.0 / classes
+    labels, chance = right.size, 1.0 / classes
     if labels < SILENT:
         return Interval(None, 0.0, 1.0)
     share = np.full(labels, 1.0 / labels) if share is None else share
@@ -53,7 +52,8 @@ def expected_accuracy(
     z2 = (SURE * (1.0 + 2.0 / math.sqrt(n))) ** 2
     centre = (hits + z2 / (2.0 * n)) / (1.0 + z2 / n)
     half = math.sqrt(z2 * (hits * (1.0 - hits) / n + z2 / (4.0 * n * n))) / (1.0 + z2 / n)
-    low = centre - half if centre - half > chance else 0.0
+    lucky = max(LUCK, math.sqrt(z2)) * math.sqrt(chance * (1.0 - chance) / n)
+    low = centre - half if hits - chance > lucky else 0.0
     return Interval(None if labels < FEW else hits, low, min(max(centre + half, hits), 1.0))
 
 
