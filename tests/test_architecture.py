@@ -29,7 +29,7 @@ BUDGET = {
     "benchmark": (8, 1534),
     "choose": (13, 2446),
     "cli": (18, 1787),
-    "explorer": (11, 2545),
+    "explorer": (11, 2554),
     "figures": (8, 1304),
     "filters": (6, 1111),
     "graphs": (15, 2979),

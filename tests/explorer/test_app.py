@@ -5,6 +5,7 @@ import json
 import socket
 import threading
 import time
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -156,11 +157,31 @@ def test_bytes_that_are_no_request_leave_no_traceback(port, sent, caplog, capfd)
     assert "Traceback" not in caplog.text + capfd.readouterr().err
 
 
-@pytest.mark.parametrize("address", [b"http://[bad/", b"http://[::1"])
-def test_an_address_that_is_none_is_answered(port, address):
+@pytest.mark.parametrize(
+    "address", [b"http://[bad/", b"http://[::1", b"http://[::1]:x/", b"http://localhost:99999/"]
+)
+def test_an_address_that_is_none_is_answered(port, address, caplog, capfd):
     with socket.create_connection(("127.0.0.1", port)) as one:
         one.sendall(b"GET " + address + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert one.recv(12) == b"HTTP/1.1 400"
+    assert "Traceback" not in caplog.text + capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "path, body",
+    [
+        ("/pictures", b" " * 2**20 + b"{}"),
+        ("/_dash-update-component", b"[" + b"[]," * 10**6 + b"[]]"),
+        ("/_dash-update-component", b"[" + b"{}," * 10**6 + b"{}]"),
+    ],
+)
+def test_a_request_that_would_take_much_memory_is_refused_before_it_is_parsed(client, path, body):
+    tracemalloc.start()
+    answer = client.post(path, data=body, content_type="application/json", headers=HEADERS)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert answer.status_code in (400, 413)
+    assert peak < 6 * len(body)
 
 
 def test_a_connection_that_sends_nothing_is_closed(port, monkeypatch, capfd):

@@ -133,13 +133,19 @@ def test_a_bomb_is_refused_before_it_is_unpacked(monkeypatch):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory is bounded on Linux")
-def test_what_grows_when_it_is_read_is_refused_and_not_kept(monkeypatch):
-    """Features of a byte become numbers of eight; of 13 MB they took all memory there was."""
+@pytest.mark.parametrize(
+    "counted, sentence",
+    [(True, "needs about 0.448 GB"), (False, "needs more memory than an upload may take")],
+)
+def test_what_grows_when_it_is_read_is_refused_and_not_kept(monkeypatch, counted, sentence):
+    """Features of a byte become numbers of eight; of 13 MB they took all memory there was, if they were not counted."""
     monkeypatch.setattr("gcnlimit.explorer.start.MEMORY", 3e7)
+    if not counted:
+        monkeypatch.setattr("gcnlimit.graphs.dataset.check_work", lambda _: None)
     raw = io.BytesIO()
     ring, x = np.arange(201), np.ones((200, 140_000), np.int8)
     np.savez_compressed(raw, indptr=ring, indices=np.roll(ring[:-1], 1), x_dense=x)
-    with pytest.raises(gl.GCNLimitError, match="needs more memory than an upload may take") as told:
+    with pytest.raises(gl.GCNLimitError, match=sentence) as told:
         describe_upload(State(), [_encoded(raw.getvalue())], ["a.npz"])
     assert told.value.__context__ is None
 

@@ -50,6 +50,8 @@ Move = Callable[..., tuple[State, Any]]
 _in_page = partial(ClientsideFunction, "explorer")  # a function of the scripts in `assets`
 _SAID = Output("message", "children", allow_duplicate=True)
 _READING = 300.0  # seconds that an upload may take, so that nobody waits for it for ever
+_SMALL = 2**20  # bytes of a request without files
+_PARTS = 10_000  # lists, fields and their parts in a request with files
 _NAME = 64  # letters of the name of a client, which is kept
 _LOCAL = ("127.0.0.1", "localhost", "::1")
 _FAULT = "The explorer failed; reload the page. The window in which it was started says more."
@@ -118,8 +120,14 @@ class Explorer:
             here, *pages = ((one.hostname, one.port) for one in asked)
         except ValueError:
             return Response(_MALFORMED, 400)
-        trusted = here[0] in self._hosts and all(page == here for page in pages)
-        return None if trusted else Response(_STRANGER, 403)
+        if here[0] not in self._hosts or any(page != here for page in pages):
+            return Response(_STRANGER, 403)
+        if request.path != "/_dash-update-component":
+            request.max_content_length = _SMALL
+        # of a large request almost all is the text of files: lists take 20 times their size
+        elif len(raw := request.get_data()) > _SMALL and sum(map(raw.count, b"[{,:")) > _PARTS:
+            return Response(_MALFORMED, 413)
+        return None
 
     def _refuse(self, error: Exception) -> Any:
         """Answer to a request that Dash or a callback could not handle: one sentence, and one line where it was started."""
@@ -195,7 +203,8 @@ class _Handler(WSGIRequestHandler):  # type: ignore[misc]
     def run_wsgi(self) -> None:
         """Answer a request; one whose address cannot be parsed is refused."""
         try:
-            self.make_environ()
+            # the log writes the address, with its port
+            urlsplit(self.make_environ()["REQUEST_URI"]).port  # noqa: B018
         except ValueError:
             self.path = "/"  # else the line of the log would fail on it as well
             self.send_error(400)
