@@ -85,6 +85,11 @@ def test_a_lower_end_needs_hits_that_the_best_of_many_has_not_by_chance(labels, 
         assert (expected_accuracy(np.arange(labels) < hits, classes).low > 0.0) == sure
 
 
+def test_labels_that_are_all_right_state_a_lower_end():
+    assert expected_accuracy(np.ones(12, bool), 2).low > 0.5
+    assert expected_accuracy(np.arange(12) > 0, 2).low == 0.0
+
+
 @pytest.mark.slow
 def test_labels_of_chance_have_no_lower_end_though_the_best_of_many_members_is_right_on_most():
     """A graph of six communities and of hubs, six words for each node, and forty labels that none of it tells."""

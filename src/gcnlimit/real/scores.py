@@ -52,7 +52,8 @@ def expected_accuracy(
     z2 = (SURE * (1.0 + 2.0 / math.sqrt(n))) ** 2
     centre = (hits + z2 / (2.0 * n)) / (1.0 + z2 / n)
     half = math.sqrt(z2 * (hits * (1.0 - hits) / n + z2 / (4.0 * n * n))) / (1.0 + z2 / n)
-    lucky = max(LUCK, math.sqrt(z2)) * math.sqrt(chance * (1.0 - chance) / n)
+    error = math.sqrt(chance * (1.0 - chance) / n)
+    lucky = max(math.sqrt(z2) * error, min(LUCK * error, 0.9 * (1.0 - chance)))
     low = centre - half if hits - chance > lucky else 0.0
     return Interval(None if labels < FEW else hits, low, min(max(centre + half, hits), 1.0))
 
