@@ -185,6 +185,13 @@ def test_many_classes_have_narrow_outputs_too():
     assert trace[0] == pytest.approx(by_convolution[3] / 16, rel=1e-6)
 
 
+def test_probabilities_far_from_the_own_class_keep_their_digits():
+    """A response below the rounding of the differences of outputs: the two others share all."""
+    _, own, others = _proximal(np.array([[6.6e20]]), np.array([[2.0]]), 1e8)
+    assert own[0] == 0.0
+    assert others[0, 0] == pytest.approx(0.5, rel=1e-12)
+
+
 def test_a_small_response_leaves_the_logarithm_of_the_sum_of_exponentials(monkeypatch):
     """Where Newton's method starts: two steps are enough."""
     omega, count = (

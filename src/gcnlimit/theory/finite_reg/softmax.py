@@ -114,16 +114,17 @@ def _proximal(omega: Array, count: Array, v: float) -> tuple[Array, Array, Array
     `omega` are the outputs of the others less the own, `count` how many classes have each.
     """
     top = np.maximum(0.0, np.max(omega, axis=1))
-    L = top + np.log(np.exp(-top) + np.sum(count * np.exp(omega - top[:, None]), axis=1))
+    own, omega = -top, omega - top[:, None]  # L less the highest output keeps its digits
+    L = np.log(np.exp(own) + np.sum(count * np.exp(omega), axis=1))
     for _ in range(100):  # Newton's method for a decreasing convex function
-        first = _probability(v - L, v)
+        first = _probability(v + own - L, v)
         rest = _probability(omega - L[:, None], v)
         slope = first / (1.0 + v * first) + np.sum(count * (rest / (1.0 + v * rest)), axis=1)
         step = (first + np.sum(count * rest, axis=1) - 1.0) / slope
         L = L + step
         if np.max(np.abs(step)) < 1e-13 * (1.0 + np.max(np.abs(L))):
             break
-    return L, first, rest
+    return top + L, first, rest
 
 
 def _terms(C: int, count: Array, first: Array, rest: Array, v: float) -> tuple[Array, ...]:
