@@ -38,7 +38,14 @@ def far_layers(equations: LayerEquations) -> LayerState:
 
     def between(first: Array, last: Array, source: Array) -> Array:
         """Second moment over all paths of two layers that go through the same noisy edges."""
-        return _settled(lambda x: average(1.0, first @ x[:, None] @ last), source)
+        n = source.shape[1]
+        if n == 1:
+            return _settled(lambda x: average(1.0, first @ x[:, None] @ last), source)
+        x = source.copy()
+        # a path comes from layers that are done: those below, or above if it goes backwards
+        for k in range(n) if first is U else reversed(range(n)):
+            x[:, k] += average(1.0, (first[..., k, None, :] @ x[:, None] @ last)[..., 0, :])
+        return x
 
     # Response of the layers to forces, averaged and on one node. It comes first, since at infinite
     # regularization the weights respond like 1/reg whatever the layers do.
@@ -115,7 +122,9 @@ def _returning(equations: LayerEquations) -> Array:
     crossed = layer[receive] > layer[send][:, None]
     for _ in range(b.shape[1]):
         returning = equations.average(phi, equations.back(V_qh).mT[..., receive, send])
-        V_qh = crossed * b[:, :, None] * returning
+        before, V_qh = V_qh, crossed * b[:, :, None] * returning
+        if np.array_equal(before, V_qh):
+            break
     return V_qh
 
 
