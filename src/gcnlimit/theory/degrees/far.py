@@ -2,7 +2,8 @@ r"""The equations of the layers at infinite regularization: a unit pull on all l
 
 The order parameters then follow one by one, in units of :math:`1/r`. With :math:`U = lr\,\mathbf D^{-1} b`, what a node sends on
 of what it receives, each is linear in itself, like :math:`V = \mathbb E[U V U^T] + \dots`, with sources that were computed
-before. A chain of :math:`k` layers is at rest after :math:`k` sweeps; a layer that feeds itself is one division.
+before. Along a chain of :math:`k` layers means are at rest after :math:`k` sweeps, and second moments follow layer by layer;
+a layer that feeds itself is one division.
 """
 
 from __future__ import annotations
